@@ -1,0 +1,47 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench up lock clean
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(READY) ## make .venv with all that demo and tests need
+
+# pip only fetches uv; uv installs the locked versions, checked by their hashes.
+$(READY): pyproject.toml requirements.lock
+	test -x $(BIN)/python || $(PYTHON) -m venv --without-pip $(VENV)
+	$(PYTHON) -m pip --quiet --python $(BIN)/python install --disable-pip-version-check "$$(grep -o '^uv==[0-9.]*' requirements.lock)"
+	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
+	@touch $@
+
+demo: $(READY) ## one conversation, end to end, on a fleet of its own
+	$(BIN)/skillfleet submit --follow --model scripted:skills/csv-insights/demo.yaml \
+	  "Which species of iris has the longest petals, and by how much?"
+
+test: $(READY) ## every test
+	$(BIN)/python -m pytest
+
+check: $(READY) ## lint, format, types, import direction, architecture budget
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q tests/architecture
+
+bench: $(READY) ## side by side with the naive Celery way, in one run
+	$(BIN)/python -m bench
+
+up: $(READY) ## redis, an orchestrator, workers and Flower in the foreground
+	$(BIN)/skillfleet up
+
+lock: ## resolve the dependencies anew (names, versions and hashes only)
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --no-emit-index-url \
+	  --upgrade --group dev pyproject.toml -o requirements.lock
+
+clean: ## remove .venv and the caches
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache

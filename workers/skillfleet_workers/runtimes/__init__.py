@@ -1,0 +1,1 @@
+"""Ways to run code. Every runtime takes a RunRequest and gives a ScriptExecution."""

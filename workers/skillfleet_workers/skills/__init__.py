@@ -1,0 +1,1 @@
+"""Skill folders: found, read, and never left by a path."""

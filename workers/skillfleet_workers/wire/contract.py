@@ -1,0 +1,146 @@
+"""The typed contract between the two sides: one TaskSpec per tool, its request and its result.
+
+Requests and results only grow: a field may be added with a default, none is renamed or removed.
+A request model's docstring and fields are what the language model is told about the tool.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from .execution import ScriptExecution
+
+READ_LIMIT_BYTES = 32_768
+"""Most bytes of a document that one read returns; the rest is read on with `offset`."""
+
+MAX_TIMEOUT_SECONDS = 3600
+
+Effects = Literal["pure", "idempotent", "unsafe"]
+
+
+class WireModel(BaseModel):
+    """Frozen; unknown fields are ignored, so that version N reads what version N+1 writes."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+SKILL_NAME = Field(description="Skill folder name")
+OFFSET = Field(
+    default=0, ge=0, description="Byte to start at; to read on, pass the next_offset of the last read"
+)
+
+
+class ListSkills(WireModel):
+    """List all available skills in the skills folder, with what each is for."""
+
+
+class GetSkill(WireModel):
+    """Read the SKILL.md documentation of a skill. It is the skill's table of contents: read it before use."""
+
+    skill_name: str = SKILL_NAME
+    offset: int = OFFSET
+
+
+class ReadFileInSkill(WireModel):
+    """Read any text file in a skill's folder. Use when SKILL.md refers to further files."""
+
+    skill_name: str = SKILL_NAME
+    file_path: str = Field(description="Relative path within the skill (e.g. 'examples/usage.py')")
+    offset: int = OFFSET
+
+
+class RunPythonScript(WireModel):
+    """Run Python code with the skill's own interpreter and packages, in the skill's folder (its modules can
+    be imported, its files opened by relative path). Returns stdout, stderr and the exit code. Files that the
+    code should hand back go into the folder named by the environment variable SKILLFLEET_OUTPUT_DIR."""
+
+    skill_name: str = SKILL_NAME
+    script: str = Field(description="Python code to execute")
+    timeout: int | None = Field(
+        default=None, ge=1, le=MAX_TIMEOUT_SECONDS, description="Seconds; leave out for the default"
+    )
+
+
+class SkillSummary(WireModel):
+    name: str
+    description: str
+
+
+class SkillList(WireModel):
+    skills: tuple[SkillSummary, ...]
+
+
+class Document(WireModel):
+    """A piece of a text file. Offsets and sizes are bytes of the file; pieces end on a character."""
+
+    skill_name: str
+    path: str
+    text: str
+    offset: int
+    next_offset: int | None
+    total_bytes: int
+
+
+class ToolError(WireModel):
+    """A failure that the model can read and correct: a value, never an exception."""
+
+    error: str = Field(description="Stable snake_case code")
+    message: str
+    fix: str
+
+
+Request = TypeVar("Request", bound=WireModel)
+Result = SkillList | Document | ScriptExecution | ToolError
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSpec(Generic[Request]):
+    """One tool as one Celery task. `name` is stable across releases; `tool` is what the model calls it.
+
+    `effects` says what may be done with a call whose worker died (`pure`: run again), unless the skill says more.
+    """
+
+    name: str
+    tool: str
+    request: type[Request]
+    result: type[BaseModel]
+    effects: Effects
+
+
+LIST_SKILLS = TaskSpec("skills.list", "list_skills", ListSkills, SkillList, "pure")
+GET_SKILL = TaskSpec("skills.get", "get_skill", GetSkill, Document, "pure")
+READ_FILE = TaskSpec("skills.read_file", "read_file_in_skill", ReadFileInSkill, Document, "pure")
+RUN_PYTHON = TaskSpec("skills.run_python", "run_python_script", RunPythonScript, ScriptExecution, "unsafe")
+
+TASKS: tuple[TaskSpec[Any], ...] = (LIST_SKILLS, GET_SKILL, READ_FILE, RUN_PYTHON)
+TASK_BY_TOOL = {spec.tool: spec for spec in TASKS}
+
+
+class CallRef(WireModel):
+    """Which attempt at which tool call of which conversation.
+
+    `index` is the call's place in its turn: providers repeat and malform their own call ids.
+    """
+
+    conversation_id: str
+    turn: int
+    index: int
+    attempt: int = 1
+
+    @property
+    def key(self) -> str:
+        return f"{self.turn}.{self.index}"
+
+    @property
+    def task_id(self) -> str:
+        return f"{self.conversation_id}.{self.key}.{self.attempt}"
+
+
+class CallMessage(WireModel):
+    """The one argument of every task. `skills`: the only skills that this conversation may use; None: all."""
+
+    ref: CallRef
+    request: dict[str, Any]
+    skills: tuple[str, ...] | None = None
+    sent_at: float = Field(default=0.0, description="Seconds since the epoch, by the sender's clock")

@@ -1,0 +1,48 @@
+"""Every redis key of the ledger, written once. `docs/keys.md` lists type and expiry of each."""
+
+from dataclasses import dataclass
+
+PREFIX = "skillfleet"
+
+
+def state(conversation_id: str) -> str:
+    """Hash: spec, state, status, step, fence, pending, cancel, seq."""
+    return f"{PREFIX}:{{{conversation_id}}}:state"
+
+
+def events(conversation_id: str) -> str:
+    """Stream, append-only: the truth of a conversation, messages included."""
+    return f"{PREFIX}:{{{conversation_id}}}:events"
+
+
+def calls(conversation_id: str) -> str:
+    """Hash: call key to the JSON of its CallRecord."""
+    return f"{PREFIX}:{{{conversation_id}}}:calls"
+
+
+INDEX = f"{PREFIX}:conversations"
+"""Sorted set: conversation id by time of submission."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetKeys:
+    fleet: str
+
+    @property
+    def due(self) -> str:
+        """Sorted set: conversation id by when it must be looked at next (ms since the epoch)."""
+        return f"{PREFIX}:due:{self.fleet}"
+
+    @property
+    def bell(self) -> str:
+        """List: the doorbell; may be lost without harm."""
+        return f"{PREFIX}:bell:{self.fleet}"
+
+    def live(self, role: str, name: str) -> str:
+        """String: the JSON of a LiveProcess; gone soon after its process is."""
+        return f"{PREFIX}:live:{self.fleet}:{role}:{name}"
+
+
+def task_queue(fleet: str) -> str:
+    """The Celery queue of a fleet's tool calls, a list in the broker's database."""
+    return f"skills.{fleet}"

@@ -1,0 +1,85 @@
+"""What the model is shown of a tool's result, and the short readable forms for Flower and the terminal (pure)."""
+
+import json
+from typing import Any
+
+from .contract import Document, Result, SkillList, ToolError
+from .execution import ScriptExecution
+
+SHOWN_LIMIT_CHARS = 24_000
+"""Most characters of one stream of one run that the model is shown: head and tail of it."""
+
+_ALWAYS = ("status", "returncode", "stdout", "stderr")
+_WHEN_SET = ("error", "signal", "leftover_killed")
+
+
+def shown_to_model(result: Result) -> str:
+    match result:
+        case SkillList():
+            return json.dumps([s.model_dump() for s in result.skills], ensure_ascii=False)
+        case Document():
+            return result.text + _read_on(result)
+        case ScriptExecution():
+            return json.dumps(_shown_execution(result), ensure_ascii=False)
+        case ToolError():
+            return json.dumps(result.model_dump(), ensure_ascii=False)
+
+
+def call_status(result: Result) -> str:
+    """The status that the ledger keeps: a ScriptExecution's own, else `succeeded` or `tool_error`."""
+    if isinstance(result, ScriptExecution):
+        return result.status
+    return "tool_error" if isinstance(result, ToolError) else "succeeded"
+
+
+def short(value: object, limit: int = 60) -> str:
+    """One line of at most `limit` characters."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def readable_arguments(request: dict[str, Any]) -> str:
+    """How a call looks in Flower: `skill_name=csv-insights, script=from scripts.insights import…`."""
+    return ", ".join(f"{name}={short(value)}" for name, value in request.items() if value is not None)
+
+
+def output_tail(result: Result, limit: int = 400) -> str:
+    """The end of what a call brought, for people who follow the conversation."""
+    match result:
+        case ScriptExecution():
+            text = result.stdout.strip() or result.stderr.strip() or result.error or ""
+        case SkillList():
+            text = ", ".join(s.name for s in result.skills)
+        case Document():
+            text = f"{result.path}: {result.total_bytes} bytes"
+        case ToolError():
+            text = result.message
+    return text if len(text) <= limit else "…" + text[-limit:]
+
+
+def _read_on(document: Document) -> str:
+    if document.next_offset is None:
+        return ""
+    return (
+        f"\n[cut at byte {document.next_offset} of {document.total_bytes}; "
+        f"to read on, call again with offset={document.next_offset}]"
+    )
+
+
+def _shown_execution(run: ScriptExecution) -> dict[str, Any]:
+    shown: dict[str, Any] = {name: getattr(run, name) for name in _ALWAYS}
+    shown |= {"stdout": _middle_out(run.stdout), "stderr": _middle_out(run.stderr)}
+    shown |= {name: value for name in _WHEN_SET if (value := getattr(run, name))}
+    if run.timed_out:
+        shown["timeout"] = run.timeout
+    if run.artifacts:
+        shown["artifacts"] = [a.model_dump(exclude={"location"}) for a in run.artifacts]
+    return shown
+
+
+def _middle_out(text: str) -> str:
+    if len(text) <= SHOWN_LIMIT_CHARS:
+        return text
+    half = SHOWN_LIMIT_CHARS // 2
+    left_out = len(text) - 2 * half
+    return f"{text[:half]}\n[... {left_out} characters left out ...]\n{text[-half:]}"
