@@ -132,7 +132,7 @@ class RedisUrls:
         host = parts.netloc.rpartition("@")[2]
         return urlunsplit(parts._replace(netloc=host))
 
-    def client(self, *, broker: bool = False, blocking_seconds: float = 0) -> "redis.Redis[str]":
+    def client(self, *, broker: bool = False, blocking_seconds: float = 0) -> redis.Redis:
         """A client of the ledger's database (or the broker's). Blocking reads need their time named here:
         redis-py's own socket timeout would end them early."""
         return redis.Redis.from_url(

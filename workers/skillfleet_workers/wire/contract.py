@@ -26,9 +26,7 @@ class WireModel(BaseModel):
 
 
 SKILL_NAME = Field(description="Skill folder name")
-OFFSET = Field(
-    default=0, ge=0, description="Byte to start at; to read on, pass the next_offset of the last read"
-)
+OFFSET = Field(default=0, ge=0, description="Byte to start at; to read on, pass the next_offset of the last read")
 
 
 class ListSkills(WireModel):
@@ -98,7 +96,7 @@ Result = SkillList | Document | ScriptExecution | ToolError
 class TaskSpec(Generic[Request]):
     """One tool as one Celery task. `name` is stable across releases; `tool` is what the model calls it.
 
-    `effects` says what may be done with a call whose worker died (`pure`: run again), unless the skill says more.
+    `effects` says what may be done with a call whose worker died (`pure`: run again).
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What the model is shown of a tool's result, and the short readable forms for Flower and the terminal (pure)."""
+"""What the model is shown of a result, and the short readable forms for Flower and the terminal (pure)."""
 
 import json
 from typing import Any

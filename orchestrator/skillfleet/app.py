@@ -1,0 +1,90 @@
+"""The only place where the orchestrator's parts are wired together."""
+
+import logging
+import os
+import threading
+import time
+from functools import lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import redis
+from kombu.exceptions import OperationalError
+
+from skillfleet_workers.wire import keys
+from skillfleet_workers.wire.celery import make_celery, send_call
+from skillfleet_workers.wire.connection import RedisUrls, SettingsError, worker_name
+from skillfleet_workers.wire.contract import TASK_BY_TOOL, CallMessage
+from skillfleet_workers.wire.presence import LiveProcess, Presence
+
+from .conversations.driver import Driver, Models
+from .conversations.models import Conversation, ConversationSpec, Problem, ToolRun
+from .conversations.redis_ledger import RedisLedger
+from .llm.base import LanguageModel
+from .llm.openai import OpenAIModel
+from .llm.scripted import ScriptedModel
+from .settings import OrchestratorSettings
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+log = logging.getLogger(__name__)
+
+
+class CeleryCalls:
+    """The tool queue in Celery."""
+
+    def __init__(self, app: "Celery", broker: redis.Redis, queue: str) -> None:
+        self._app, self._broker, self._queue = app, broker, queue
+
+    def send(self, conversation: Conversation, run: ToolRun) -> None:
+        message = CallMessage(ref=run.ref, request=run.request, skills=conversation.spec.skills, sent_at=time.time())
+        try:
+            send_call(self._app, TASK_BY_TOOL[run.name].name, message)
+        except (OperationalError, redis.RedisError) as error:
+            log.warning("call %s was not sent, and will be: %s", run.ref.task_id, error)
+
+    def queue_empty(self) -> bool:
+        return self._broker.llen(self._queue) == 0
+
+
+def models_of(settings: OrchestratorSettings) -> Models:
+    """Which model answers a conversation: its own script, or the provider of the settings."""
+
+    @lru_cache(maxsize=64)
+    def provider(name: str) -> LanguageModel | Problem:
+        try:
+            settings.require_model(name)
+        except SettingsError as missing:
+            return Problem(code="model_not_configured", message=str(missing), fix="Restart the orchestrator with it.")
+        assert settings.llm_api_key and settings.llm_api_base_url
+        return OpenAIModel(settings.llm_api_key, settings.llm_api_base_url, name)
+
+    def choose(spec: ConversationSpec) -> LanguageModel | Problem:
+        if spec.script is not None:
+            return ScriptedModel.of(spec.script)
+        return provider(spec.model or settings.llm_model_name or "")
+
+    return choose
+
+
+def make_driver(
+    settings: OrchestratorSettings, ledger: RedisLedger, *, queue: str = "", only: str | None = None
+) -> Driver:
+    """`queue`: where calls go, the fleet's own by default."""
+    name = queue or keys.task_queue(settings.fleet)
+    calls = CeleryCalls(make_celery(settings, queue=name), RedisUrls.of(settings).client(broker=True), name)
+    return Driver(ledger, models_of(settings), calls, slots=settings.slots, only=only)
+
+
+def make_presence(settings: OrchestratorSettings, client: redis.Redis) -> Presence:
+    me = LiveProcess(
+        role="orchestrator", name=worker_name(), pid=os.getpid(), since=time.time(), slots=settings.slots
+    )
+    return Presence(client, settings.fleet, lambda: me)
+
+
+def preload_provider() -> None:
+    """Import the provider's SDK, which takes a second, while other things start."""
+    name = f"{__package__}.llm.openai_client"
+    threading.Thread(target=import_module, args=(name,), name="preload", daemon=True).start()

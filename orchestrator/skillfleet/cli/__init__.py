@@ -1,0 +1,60 @@
+"""The command line."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from skillfleet_workers.cli import worker
+
+from .. import __version__
+from . import exits
+from .doctor import doctor
+from .queries import cancel, list_conversations, status
+from .serve import flower, orchestrator, up
+from .submit import follow, result, submit
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Run LLM conversations on a fleet: every tool call is a Celery task.",
+    epilog=exits.EXIT_CODES,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def skillfleet(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+COMMANDS: dict[str, Callable[..., int | None]] = {
+    "submit": submit,
+    "follow": follow,
+    "status": status,
+    "result": result,
+    "list": list_conversations,
+    "cancel": cancel,
+    "up": up,
+    "worker": worker,
+    "orchestrator": orchestrator,
+    "flower": flower,
+    "doctor": doctor,
+}
+for name, command in COMMANDS.items():
+    app.command(name)(command)
+
+
+def main() -> None:
+    raise SystemExit(exits.run(lambda: app(standalone_mode=False)))

@@ -1,0 +1,105 @@
+"""A conversation as people watch it: turns, tool calls, the end of their output. All of it on stderr."""
+
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ..conversations.report import Report
+from ..events import Entry
+
+MARKS = {"succeeded": "[green]✓[/]", "tool_error": "[yellow]✗[/]", "lost": "[red]✗[/]"}
+TAIL_LINES = 6
+
+
+class Watch:
+    """Shows entries as they come; on a terminal a spinner tells what is being waited for, and how long."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._console = Console(stderr=True, quiet=quiet, highlight=False)
+        self._spinner = self._console.status("starting")
+        self._began = time.monotonic()
+        self._doing = "waiting for the fleet"
+        self._names: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._spinner.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._spinner.stop()
+
+    def note(self, text: str) -> None:
+        self._console.print(f"[dim]{escape(text)}[/]")
+
+    def see(self, entry: Entry | None) -> None:
+        if entry is not None:
+            shows = {"message": self._message, "turn": self._turn, "call": self._call, "result": self._result}
+            if show := shows.get(entry.type):
+                show(entry.data)
+            if entry.type == "started":
+                self._doing = f"{self._names.get(entry.data['key'], 'a call')} on {entry.data['worker']}"
+        elapsed = time.monotonic() - self._began
+        self._spinner.update(f"{escape(self._doing)} [dim]{elapsed:.0f} s[/]")
+
+    def _message(self, data: dict[str, Any]) -> None:
+        if data["role"] == "user":
+            self._console.print(f"[bold]› {escape(data['content'])}[/]")
+        if data["role"] == "assistant" and data.get("content") and data.get("tool_calls"):
+            self._console.print(escape(data["content"]))
+
+    def _turn(self, data: dict[str, Any]) -> None:
+        self._doing = f"turn {data['turn']}: the model is thinking"
+
+    def _call(self, data: dict[str, Any]) -> None:
+        self._names[data["key"]] = data["name"]
+        again = f" [yellow](attempt {data['attempt']})[/]" if data["attempt"] > 1 else ""
+        self._console.print(f"  [cyan]→ {escape(data['name'])}[/]({escape(data['arguments'])}){again}")
+        self._doing = f"waiting for a worker to run {data['name']}"
+
+    def _result(self, data: dict[str, Any]) -> None:
+        mark = MARKS.get(data["status"], "[red]✗[/]")
+        name = self._names.get(data["key"]) or data.get("name", "")
+        where = f"{data['ms']:.0f} ms on {data['worker']}" if data.get("worker") else "refused"
+        runtime = f", {data['runtime']}" if data.get("runtime") else ""
+        status = "" if data["status"] == "succeeded" else f" {data['status']}"
+        self._console.print(f"  {mark} {escape(name)}{status} [dim]{where}{runtime}[/]")
+        for line in data.get("tail", "").splitlines()[-TAIL_LINES:]:
+            self._console.print(f"    [dim]│ {escape(line)}[/]", soft_wrap=True)
+
+
+def ending(report: Report) -> str:
+    """One line that says how it ended, and where to look on."""
+    calls = f"{len(report.tool_calls)} tool calls" if len(report.tool_calls) != 1 else "1 tool call"
+    turns = f"{report.turns} turns" if report.turns != 1 else "1 turn"
+    line = f"{report.status} in {report.elapsed_ms / 1000:.1f} s: {turns}, {calls} ({report.id})"
+    if report.error:
+        line = f"{line}\n{report.error.message} {report.error.fix}".rstrip()
+    return line
+
+
+def conversations_table(reports: Sequence[Report]) -> Table:
+    table = Table("id", "status", "turns", "calls", "seconds", "answer", box=None, pad_edge=False)
+    for one in reports:
+        text = one.answer or (one.error.message if one.error else "")
+        table.add_row(
+            one.id, one.status, str(one.turns), str(len(one.tool_calls)), f"{one.elapsed_ms / 1000:.1f}",
+            escape(" ".join(text.split())[:60]),
+        )  # fmt: skip
+    return table
+
+
+def calls_table(report: Report) -> Table:
+    table = Table("tool", "skill", "status", "worker", "runtime", "ms", box=None, pad_edge=False)
+    for call in report.tool_calls:
+        table.add_row(
+            call.name, call.skill or "", call.status or "running", call.worker, call.runtime, f"{call.ms:.0f}"
+        )
+    return table

@@ -1,0 +1,52 @@
+"""status, list, cancel: what the ledger knows. They start redis alone, and no fleet."""
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ..fleet import Fleet
+from .display import calls_table, conversations_table, ending
+from .submit import Id, Json
+
+
+def status(conversation_id: Id, as_json: Json = False) -> None:
+    """Where a conversation stands, and its tool calls."""
+    with Fleet() as fleet:
+        report = fleet.status(conversation_id)
+    if as_json:
+        print(json.dumps(report.as_json(), ensure_ascii=False))
+        return
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(ending(report), markup=False)
+    if report.tool_calls:
+        console.print(calls_table(report))
+    if report.answer:
+        console.print(report.answer, markup=False)
+
+
+def list_conversations(
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many, newest first.")] = 20,
+    as_json: Json = False,
+) -> None:
+    """The newest conversations."""
+    with Fleet() as fleet:
+        reports = fleet.list(limit)
+    if as_json:
+        print(json.dumps([report.as_json() for report in reports], ensure_ascii=False))
+    elif reports:
+        Console(highlight=False, soft_wrap=True).print(conversations_table(reports))
+    else:
+        print("No conversations yet: `skillfleet submit PROMPT` queues one.")
+
+
+def cancel(conversation_id: Id, as_json: Json = False) -> None:
+    """End a conversation; what it runs is killed."""
+    with Fleet() as fleet:
+        asked = fleet.cancel(conversation_id)
+        report = fleet.status(conversation_id)
+    if as_json:
+        print(json.dumps(report.as_json(), ensure_ascii=False))
+    else:
+        print(f"{conversation_id}: {'cancelling' if asked else f'had ended already ({report.status})'}")

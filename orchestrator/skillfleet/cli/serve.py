@@ -1,0 +1,124 @@
+"""up, orchestrator, flower: the processes of a fleet."""
+
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from contextlib import nullcontext
+from typing import Annotated
+
+import redis
+import typer
+from rich.console import Console
+
+from skillfleet_workers.cli import check_worker_settings
+from skillfleet_workers.wire.celery import make_celery
+from skillfleet_workers.wire.connection import RedisUrls, load_settings
+from skillfleet_workers.wire.parent import end_with_parent
+
+from ..app import make_driver, make_presence, preload_provider
+from ..conversations.redis_ledger import RedisLedger
+from ..errors import BadRequestError, NoBrokerError
+from ..local.children import Child, ChildGaveUpError, Children
+from ..local.lone import worker_environment
+from ..local.redis_server import PrivateRedis
+from ..settings import OrchestratorSettings
+from .exits import USAGE
+
+LOOK_EVERY_S = 0.3
+
+
+def orchestrator(
+    slots: Annotated[int | None, typer.Option(min=1, max=2000, help="Conversations at once.")] = None,
+) -> None:
+    """Hold conversations with models: claim, ask, send tool calls. Run as many as you like."""
+    end_with_parent()
+    logging.basicConfig(level="INFO", stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("httpx").setLevel("WARNING")
+    given = {"slots": slots} if slots else {}
+    settings = load_settings(OrchestratorSettings, **given)
+    ledger = RedisLedger(RedisUrls.of(settings), settings.fleet, ttl_s=settings.result_ttl_hours * 3600)
+    presence = make_presence(settings, ledger.client)
+    driver = make_driver(settings, ledger)
+    try:
+        presence.start()
+    except redis.RedisError as error:
+        raise NoBrokerError(f"cannot use redis at {RedisUrls.of(settings).safe}: {error}") from None
+    preload_provider()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: driver.stop())
+    driver.run()
+    presence.close()
+
+
+def flower(
+    address: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 5555,
+) -> None:
+    """Flower over this fleet. FLOWER_BASIC_AUTH=user:password guards it."""
+    end_with_parent()
+    app = make_celery(load_settings(OrchestratorSettings))
+    app.start(argv=["flower", f"--address={address}", f"--port={port}", "--loglevel=warning"])
+
+
+def up(
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Worker processes.")] = 1,
+    with_flower: Annotated[bool, typer.Option("--flower/--no-flower", help="Watch it on a page.")] = True,
+    flower_port: Annotated[int, typer.Option(min=1, max=65535)] = 5555,
+) -> int:
+    """A whole fleet in the foreground: redis, an orchestrator, workers, Flower. Ctrl-C ends it."""
+    settings = load_settings(OrchestratorSettings)
+    check_worker_settings()
+    if with_flower:
+        _check_port(flower_port)
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    with nullcontext() if settings.redis_url else PrivateRedis(settings):
+        children = Children()
+        try:
+            for child in _fleet(settings, workers, flower_port if with_flower else None):
+                children.start(child)
+            _announce(console, settings, workers, flower_port if with_flower else None)
+            while not stop.wait(LOOK_EVERY_S):
+                for name in children.look_after():
+                    console.print(f"{time.strftime('%H:%M:%S')} {name} had died and is started again")
+        except ChildGaveUpError:
+            return USAGE
+        finally:
+            console.print("stopping")
+            children.stop()
+    return 0
+
+
+def _fleet(settings: OrchestratorSettings, workers: int, flower_port: int | None) -> list[Child]:
+    without_keys = worker_environment(settings)
+    ours = {**os.environ, **without_keys}
+    fleet = [Child("orchestrator", ("-m", "skillfleet", "orchestrator"), ours)]
+    for number in range(1, workers + 1):
+        fleet.append(Child(f"worker {number}", ("-m", "skillfleet_workers", "worker"), without_keys))
+    if flower_port:
+        arguments = ("-m", "skillfleet", "flower", "--port", str(flower_port))
+        fleet.append(Child("flower", arguments, without_keys))
+    return fleet
+
+
+def _announce(console: Console, settings: OrchestratorSettings, workers: int, flower_port: int | None) -> None:
+    console.print(f"redis        {RedisUrls.of(settings).safe}")
+    console.print(f"workers      {workers}, skills in {settings.skills_folder.resolve()}")
+    if flower_port:
+        console.print(f"flower       http://127.0.0.1:{flower_port}")
+    console.print("Submit from another shell: skillfleet submit PROMPT. Ctrl-C ends the fleet.")
+
+
+def _check_port(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            raise BadRequestError(f"--flower-port: {port} is taken; name another, or use --no-flower") from None

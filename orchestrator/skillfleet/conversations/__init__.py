@@ -1,0 +1,1 @@
+"""Conversations: the pure engine, the ledger that keeps them, the driver that moves them."""

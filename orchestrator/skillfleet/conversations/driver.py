@@ -1,0 +1,156 @@
+"""The driver: claims what is due, steps, commits, performs the effects, lets go. It never waits for a tool."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+import redis
+
+from ..events import changes
+from ..llm.base import LanguageModel
+from .engine import pending, step, wanted
+from .ledger import LEASE_S, Claim, Ledger
+from .models import Conversation, ConversationSpec, Problem, ToolRun
+from .moves import CallModel, DeadlinePassed, Effect, Event, ModelFailed, ModelReplied, RunTool
+from .schedule import next_due, observe
+
+IDLE_S = 1.0
+"""Longest wait between two looks at what is due; the doorbell makes it immediate."""
+
+log = logging.getLogger(__name__)
+
+Models = Callable[[ConversationSpec], LanguageModel | Problem]
+
+
+class Calls(Protocol):
+    """The port to the tool queue."""
+
+    def send(self, conversation: Conversation, run: ToolRun) -> None:
+        """Send a hint; where the broker cannot take it, the ledger sees to it that it is sent again."""
+        ...
+
+    def queue_empty(self) -> bool: ...
+
+
+class Driver:
+    """N slots over one ledger. `only`: serve this one conversation and nothing else."""
+
+    def __init__(self, ledger: Ledger, models: Models, calls: Calls, *, slots: int, only: str | None = None) -> None:
+        self._ledger, self._models, self._calls, self._only = ledger, models, calls, only
+        self._free = threading.Semaphore(slots)
+        self._held: dict[str, int] = {}
+        self._held_lock = threading.Lock()
+        self._stop = threading.Event()
+
+    def run(self) -> None:
+        """Until `stop`; then hand back what is held, so that others go on at once."""
+        threading.Thread(target=self._keep_leases, name="leases", daemon=True).start()
+        while not self._stop.is_set():
+            self._free.acquire()
+            try:
+                claim = self._next_claim()
+            except redis.RedisError as error:
+                log.warning("cannot reach redis: %s", error)
+                self._stop.wait(IDLE_S)
+                claim = None
+            if claim is None:
+                self._free.release()
+                continue
+            threading.Thread(target=self._serve, args=(claim,), daemon=True).start()
+        self._hand_back()
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    def _next_claim(self) -> Claim | None:
+        found = self._ledger.claim(self._only)
+        if isinstance(found, Claim):
+            return found
+        self._ledger.wait(IDLE_S if found.wait_s is None else min(IDLE_S, found.wait_s))
+        return None
+
+    def _serve(self, claim: Claim) -> None:
+        name = claim.conversation.id
+        with self._held_lock:
+            self._held[name] = claim.fence
+        try:
+            self._advance(claim)
+        except redis.RedisError as error:
+            log.warning("conversation %s: %s; it is looked at again when its lease ends", name, error)
+        finally:
+            with self._held_lock:
+                if self._held.get(name) == claim.fence:
+                    del self._held[name]
+            self._free.release()
+
+    def _advance(self, claim: Claim) -> None:
+        """One claim: what has happened, then as many model turns as follow without waiting for a tool."""
+        began = time.monotonic()
+        before = claim.conversation
+        events = observe(
+            before,
+            claim.records,
+            cancel=claim.cancel,
+            queue_empty=bool(before.out) and self._calls.queue_empty(),
+            now=claim.now,
+        )
+        after, effects = before, []
+        for event in events:
+            after, more = step(after, event, claim.now)
+            effects += more
+        effects = wanted(after, effects) or pending(after)
+        while self._commit(claim, before, after, effects, began) and _asks(effects):
+            event = self._ask(after, claim.now + time.monotonic() - began)
+            before = after
+            after, effects = step(after, event, claim.now + time.monotonic() - began)
+
+    def _commit(
+        self, claim: Claim, before: Conversation, after: Conversation, effects: list[Effect], began: float
+    ) -> bool:
+        now = claim.now + time.monotonic() - began
+        due = None if _asks(effects) else next_due(after, claim.records, now)
+        if not self._ledger.commit(claim.fence, after, changes(before, after, effects), due):
+            log.info("conversation %s: another orchestrator has it", after.id)
+            return False
+        for effect in effects:
+            if isinstance(effect, RunTool):
+                self._calls.send(after, effect.run)
+        return True
+
+    def _ask(self, conversation: Conversation, now: float) -> Event:
+        model = self._models(conversation.spec)
+        if isinstance(model, Problem):
+            return ModelFailed(model)
+        left = conversation.deadline - now
+        started = time.monotonic()
+        answer = model.reply(conversation.messages, conversation.tools, timeout_s=max(0.001, left))
+        if time.monotonic() - started >= left:
+            return DeadlinePassed()
+        if isinstance(answer, Problem):
+            return ModelFailed(answer)
+        return ModelReplied(answer.message, answer.usage)
+
+    def _keep_leases(self) -> None:
+        while not self._stop.wait(LEASE_S / 3):
+            with self._held_lock:
+                held = dict(self._held)
+            for name, fence in held.items():
+                try:
+                    self._ledger.renew(name, fence)
+                except redis.RedisError as error:
+                    log.warning("cannot renew the lease of %s: %s", name, error)
+
+    def _hand_back(self) -> None:
+        with self._held_lock:
+            held = dict(self._held)
+        for name, fence in held.items():
+            try:
+                self._ledger.release(name, fence)
+            except redis.RedisError as error:
+                log.warning("cannot hand back %s: %s", name, error)
+
+
+def _asks(effects: list[Effect]) -> bool:
+    return any(isinstance(effect, CallModel) for effect in effects)

@@ -1,0 +1,187 @@
+"""The engine: one pure function that moves a conversation by one event. No I/O, no clock, no randomness."""
+
+import json
+
+from skillfleet_workers.wire.contract import TASK_BY_TOOL, CallRef, ToolError
+from skillfleet_workers.wire.shown import shown_to_model
+
+from ..tools.dispatch import Dispatch, dispatch
+from .messages import Message, ToolCall
+from .models import Conversation, Problem, Status, ToolRun
+from .moves import (
+    CallModel,
+    CancelRequested,
+    CancelTool,
+    DeadlinePassed,
+    Effect,
+    Event,
+    Finish,
+    ModelFailed,
+    ModelReplied,
+    RunTool,
+    Submitted,
+    ToolFinished,
+    ToolLost,
+    ToolUnstarted,
+)
+
+MAX_STARTS = 3
+"""How often a call may be started when its workers die under it."""
+
+Moved = tuple[Conversation, list[Effect]]
+
+
+def step(conversation: Conversation, event: Event, now: float) -> Moved:
+    """The conversation after `event`, and what is to be done. An event that no longer applies changes nothing."""
+    if conversation.terminal:
+        return conversation, []
+    match event:
+        case Submitted():
+            return conversation.model_copy(update={"status": "running"}), [CallModel()]
+        case ModelReplied():
+            return _model_replied(conversation, event, now)
+        case ModelFailed(problem):
+            return _finish(conversation, "failed", now, problem)
+        case ToolFinished():
+            return _tool_finished(conversation, event, now)
+        case ToolUnstarted(key):
+            return _send_again(conversation, key, 0, now)
+        case ToolLost(key):
+            return _tool_lost(conversation, key, now)
+        case CancelRequested():
+            return _finish(conversation, "cancelled", now, Problem(code="cancelled", message="Cancelled."))
+        case DeadlinePassed():
+            return _expire(conversation, now, "timeout", f"{conversation.spec.limits.timeout_s:g} s", "--timeout")
+
+
+def pending(conversation: Conversation) -> list[Effect]:
+    """What a conversation still wants when nothing new has happened to it: a model call that was cut off."""
+    return [CallModel()] if conversation.status == "running" and not conversation.out else []
+
+
+def wanted(conversation: Conversation, effects: list[Effect]) -> list[Effect]:
+    """Of the effects of several steps, those that the last one left standing."""
+    if conversation.terminal:
+        return [effect for effect in effects if isinstance(effect, CancelTool | Finish)]
+    return effects
+
+
+def _model_replied(conversation: Conversation, event: ModelReplied, now: float) -> Moved:
+    moved = conversation.model_copy(
+        update={
+            "messages": (*conversation.messages, event.message),
+            "usage": conversation.usage.plus(event.usage),
+            "turn": conversation.turn + 1,
+        }
+    )
+    calls = event.message.tool_calls or ()
+    if not calls:
+        answered = moved.model_copy(update={"answer": event.message.content})
+        return _finish(answered, "completed", now)
+    offered = frozenset(tool.function.name for tool in conversation.tools)
+    runs = tuple(_begin(moved, index, call, offered, now) for index, call in enumerate(calls))
+    moved = moved.model_copy(update={"runs": (*moved.runs, *runs)})
+    if not moved.out:
+        return _close_turn(moved, now)
+    return moved, [RunTool(run) for run in moved.out]
+
+
+def _begin(conversation: Conversation, index: int, call: ToolCall, offered: frozenset[str], now: float) -> ToolRun:
+    ref = CallRef(conversation_id=conversation.id, turn=conversation.turn, index=index)
+    base = ToolRun(ref=ref, tool_call_id=call.id, name=call.function.name)
+    match dispatch(call.function, offered):
+        case Dispatch(request=request):
+            return base.model_copy(update={"request": request, "sends": 1, "sent_at": now})
+        case ToolError() as error:
+            return base.model_copy(update={"status": "tool_error", "shown": shown_to_model(error)})
+
+
+def _tool_finished(conversation: Conversation, event: ToolFinished, now: float) -> Moved:
+    run = _out(conversation, event.key)
+    if run is None:
+        return conversation, []
+    finished = run.model_copy(
+        update={
+            "status": event.status,
+            "shown": event.shown,
+            "worker": event.worker,
+            "runtime": event.runtime,
+            "ms": event.ms,
+        }
+    )
+    moved = _replace(conversation, finished)
+    return (moved, []) if moved.out else _close_turn(moved, now)
+
+
+def _tool_lost(conversation: Conversation, key: str, now: float) -> Moved:
+    run = _out(conversation, key)
+    if run is None:
+        return conversation, []
+    if TASK_BY_TOOL[run.name].effects != "unsafe" and run.ref.attempt < MAX_STARTS:
+        return _send_again(conversation, key, 1, now)
+    error = ToolError(
+        error="worker_lost",
+        message="The worker died while it ran this call; whether the script had its effects is not known.",
+        fix="Find out what was done before you run it again.",
+    )
+    return _tool_finished(conversation, ToolFinished(key, "lost", shown_to_model(error)), now)
+
+
+def _send_again(conversation: Conversation, key: str, attempts: int, now: float) -> Moved:
+    run = _out(conversation, key)
+    if run is None:
+        return conversation, []
+    ref = run.ref.model_copy(update={"attempt": run.ref.attempt + attempts})
+    sends = 1 if attempts else run.sends + 1
+    again = run.model_copy(update={"ref": ref, "sends": sends, "sent_at": now})
+    return _replace(conversation, again), [RunTool(again)]
+
+
+def _close_turn(conversation: Conversation, now: float) -> Moved:
+    """Every call of the turn is in: their tool messages join the transcript, in the order of the calls."""
+    moved = _answer_calls(conversation)
+    if moved.turn >= moved.spec.limits.max_turns:
+        return _expire(moved, now, "max_turns", f"{moved.spec.limits.max_turns} turns", "--max-turns")
+    return moved, [CallModel()]
+
+
+def _answer_calls(conversation: Conversation) -> Conversation:
+    runs = [run for run in conversation.runs if run.ref.turn == conversation.turn]
+    if not runs or conversation.messages[-1].role != "assistant":
+        return conversation
+    answers = tuple(
+        Message(role="tool", tool_call_id=run.tool_call_id, name=run.name, content=run.shown or _unanswered(run))
+        for run in runs
+    )
+    dropped = tuple(run.model_copy(update={"shown": ""}) for run in conversation.runs)
+    return conversation.model_copy(update={"messages": (*conversation.messages, *answers), "runs": dropped})
+
+
+def _unanswered(run: ToolRun) -> str:
+    return json.dumps({"status": run.status or "cancelled"})
+
+
+def _expire(conversation: Conversation, now: float, limit: str, value: str, option: str) -> Moved:
+    problem = Problem(
+        code=limit,
+        message=f"The conversation reached its limit of {value} without an answer.",
+        fix=f"Raise it with {option}.",
+    )
+    return _finish(conversation, "expired", now, problem)
+
+
+def _finish(conversation: Conversation, status: Status, now: float, problem: Problem | None = None) -> Moved:
+    effects: list[Effect] = [CancelTool(run.key) for run in conversation.out]
+    for run in conversation.out:
+        conversation = _replace(conversation, run.model_copy(update={"status": "cancelled"}))
+    ended = _answer_calls(conversation).model_copy(update={"status": status, "finished_at": now, "error": problem})
+    return ended, [*effects, Finish(status)]
+
+
+def _out(conversation: Conversation, key: str) -> ToolRun | None:
+    return next((run for run in conversation.out if run.key == key), None)
+
+
+def _replace(conversation: Conversation, changed: ToolRun) -> Conversation:
+    runs = tuple(changed if run.key == changed.key else run for run in conversation.runs)
+    return conversation.model_copy(update={"runs": runs})

@@ -1,0 +1,124 @@
+"""A conversation: what was asked (the spec, never changed), and where it stands."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from skillfleet_workers.wire.contract import CallRef
+
+from .messages import Message, ToolDefinition
+
+Status = Literal["queued", "running", "waiting", "paused", "completed", "failed", "cancelled", "expired"]
+TERMINAL: frozenset[str] = frozenset({"completed", "failed", "cancelled", "expired"})
+
+DEFAULT_MAX_TURNS = 30
+DEFAULT_TIMEOUT_SECONDS = 900.0
+
+
+class ConversationModel(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Limits(ConversationModel):
+    """`timeout_s`: wall time from acceptance to the last word, seconds."""
+
+    max_turns: int = Field(default=DEFAULT_MAX_TURNS, ge=1, le=1000)
+    timeout_s: float = Field(default=DEFAULT_TIMEOUT_SECONDS, gt=0, le=7 * 86400)
+
+
+class ConversationSpec(ConversationModel):
+    """What was asked. `model` is a provider's model name, or `scripted:NAME` with its replies in `script`;
+    empty: the orchestrator's own default. `skills`: the only ones it may use."""
+
+    id: str
+    parent_id: str | None = None
+    model: str = ""
+    script: dict[str, Any] | None = None
+    opening: tuple[Message, ...]
+    tools: tuple[ToolDefinition, ...]
+    skills: tuple[str, ...] | None = None
+    limits: Limits = Limits()
+    created_at: float = 0.0
+
+
+class Usage(ConversationModel):
+    """Tokens, as the provider counted them."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def plus(self, other: "Usage") -> "Usage":
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+        )
+
+
+class Problem(ConversationModel):
+    """Why a conversation did not answer: a stable code, a sentence, and what to do about it."""
+
+    code: str
+    message: str
+    fix: str = ""
+
+
+class ToolRun(ConversationModel):
+    """One tool call of one turn. `status` is None while it is out; then a ScriptExecution's status, `succeeded` or
+    `tool_error`. `sent_at` is when the attempt was last sent, seconds since the epoch; `shown` is dropped
+    once it stands in the transcript."""
+
+    ref: CallRef
+    tool_call_id: str
+    name: str
+    request: dict[str, Any] = Field(default_factory=dict)
+    status: str | None = None
+    shown: str = ""
+    worker: str = ""
+    runtime: str = ""
+    ms: float = 0.0
+    sends: int = 0
+    sent_at: float = 0.0
+
+    @property
+    def key(self) -> str:
+        return self.ref.key
+
+    @property
+    def skill(self) -> str | None:
+        name = self.request.get("skill_name")
+        return name if isinstance(name, str) else None
+
+
+class Conversation(ConversationModel):
+    """Spec, position and history. Times are seconds since the epoch by the ledger's clock."""
+
+    spec: ConversationSpec
+    status: Status = "queued"
+    turn: int = 0
+    messages: tuple[Message, ...] = ()
+    runs: tuple[ToolRun, ...] = ()
+    usage: Usage = Usage()
+    answer: str | None = None
+    error: Problem | None = None
+    finished_at: float | None = None
+
+    @property
+    def id(self) -> str:
+        return self.spec.id
+
+    @property
+    def tools(self) -> tuple[ToolDefinition, ...]:
+        return self.spec.tools
+
+    @property
+    def terminal(self) -> bool:
+        return self.status in TERMINAL
+
+    @property
+    def deadline(self) -> float:
+        return self.spec.created_at + self.spec.limits.timeout_s
+
+    @property
+    def out(self) -> tuple[ToolRun, ...]:
+        """The calls of this turn that have not come back."""
+        return tuple(run for run in self.runs if run.status is None)

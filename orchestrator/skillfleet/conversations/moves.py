@@ -1,0 +1,95 @@
+"""What can happen to a conversation (events), and what the engine then wants done (effects)."""
+
+from dataclasses import dataclass, field
+
+from .messages import Message
+from .models import Problem, Status, ToolRun, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReplied:
+    message: Message
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFailed:
+    problem: Problem
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished:
+    """`status` and `shown` as the worker wrote them to the ledger."""
+
+    key: str
+    status: str
+    shown: str
+    worker: str = ""
+    runtime: str = ""
+    ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUnstarted:
+    """No worker has started the call, and it waits in no queue: its message is gone."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLost:
+    """The worker that started the call has gone silent."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequested:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlinePassed:
+    pass
+
+
+Event = (
+    Submitted
+    | ModelReplied
+    | ModelFailed
+    | ToolFinished
+    | ToolUnstarted
+    | ToolLost
+    | CancelRequested
+    | DeadlinePassed
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CallModel:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class RunTool:
+    run: ToolRun
+
+
+@dataclass(frozen=True, slots=True)
+class CancelTool:
+    """The call's result is no longer wanted: its worker sees that the conversation has ended, and kills it."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    status: Status
+
+
+Effect = CallModel | RunTool | CancelTool | Finish

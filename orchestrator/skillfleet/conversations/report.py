@@ -1,0 +1,58 @@
+"""What a conversation came to, for scripts: the object that `--json` prints (pure)."""
+
+from typing import Any
+
+from .models import TERMINAL, Conversation, ConversationModel, Problem, Status, Usage
+
+
+class CallReport(ConversationModel):
+    name: str
+    skill: str | None
+    status: str | None
+    worker: str
+    runtime: str
+    ms: float
+
+
+class Report(ConversationModel):
+    """`elapsed_ms`: from acceptance to the end, or to now."""
+
+    id: str
+    status: Status
+    answer: str | None
+    error: Problem | None
+    turns: int
+    tool_calls: tuple[CallReport, ...]
+    usage: Usage
+    elapsed_ms: float
+
+    @property
+    def terminal(self) -> bool:
+        return self.status in TERMINAL
+
+    def as_json(self) -> dict[str, Any]:
+        return self.model_dump(mode="json")
+
+
+def report(conversation: Conversation, now: float) -> Report:
+    end = conversation.finished_at or now
+    return Report(
+        id=conversation.id,
+        status=conversation.status,
+        answer=conversation.answer,
+        error=conversation.error,
+        turns=conversation.turn,
+        tool_calls=tuple(
+            CallReport(
+                name=run.name,
+                skill=run.skill,
+                status=run.status,
+                worker=run.worker,
+                runtime=run.runtime,
+                ms=run.ms,
+            )
+            for run in conversation.runs
+        ),
+        usage=conversation.usage,
+        elapsed_ms=round((end - conversation.spec.created_at) * 1000, 1),
+    )

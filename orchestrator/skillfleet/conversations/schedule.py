@@ -1,0 +1,79 @@
+"""When a conversation must be looked at next, and what a look finds (pure)."""
+
+from collections.abc import Iterator, Mapping
+
+from skillfleet_workers.wire.calls import CallRecord
+
+from .models import Conversation, ToolRun
+from .moves import (
+    CancelRequested,
+    DeadlinePassed,
+    Event,
+    Submitted,
+    ToolFinished,
+    ToolLost,
+    ToolUnstarted,
+)
+
+LOST_AFTER_S = 8.0
+"""A started call whose worker has not proved its life for this long is lost (workers prove it every second)."""
+
+RESEND_AFTER_S = 2.0
+RESEND_CAP_S = 60.0
+
+Records = Mapping[str, CallRecord]
+
+
+def observe(
+    conversation: Conversation, records: Records, *, cancel: bool, queue_empty: bool, now: float
+) -> list[Event]:
+    """Everything that has happened since the last look, results first: what came in time counts."""
+    events: list[Event] = []
+    if conversation.status == "queued":
+        events.append(Submitted())
+    for run in conversation.out:
+        events += _news_of(run, records.get(run.key), queue_empty, now)
+    if cancel:
+        events.append(CancelRequested())
+    if now >= conversation.deadline:
+        events.append(DeadlinePassed())
+    return events
+
+
+def next_due(conversation: Conversation, records: Records, now: float) -> float | None:
+    """Seconds since the epoch; None when it has ended. While calls are out: the earliest moment at which one
+    must be looked at. Results make it due at once, from the worker's side."""
+    if conversation.terminal:
+        return None
+    if not conversation.out:
+        return now
+    looks = [_look_at(run, records.get(run.key), now) for run in conversation.out]
+    return min(conversation.deadline, *looks)
+
+
+def _news_of(run: ToolRun, record: CallRecord | None, queue_empty: bool, now: float) -> Iterator[Event]:
+    if record is not None and record.result is not None:
+        done = record.result
+        yield ToolFinished(run.key, done.status, done.shown, done.worker, done.runtime, done.ms)
+    elif _started(run, record):
+        assert record is not None
+        if now >= record.beat_at + LOST_AFTER_S:
+            yield ToolLost(run.key)
+    elif queue_empty and now >= _resend_at(run):
+        yield ToolUnstarted(run.key)
+
+
+def _look_at(run: ToolRun, record: CallRecord | None, now: float) -> float:
+    if _started(run, record):
+        assert record is not None
+        return max(record.beat_at, now) + LOST_AFTER_S
+    return max(_resend_at(run), now + RESEND_AFTER_S)
+
+
+def _started(run: ToolRun, record: CallRecord | None) -> bool:
+    return record is not None and record.attempt >= run.ref.attempt
+
+
+def _resend_at(run: ToolRun) -> float:
+    """Later and later, so that a long queue is never made longer by a storm of copies."""
+    return run.sent_at + min(RESEND_CAP_S, RESEND_AFTER_S * 2.0 ** (run.sends - 1))

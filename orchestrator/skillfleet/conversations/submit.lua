@@ -1,0 +1,10 @@
+-- KEYS state events index  ARGV id spec state status due bell index_ttl_ms (kind data)*
+if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+local now = now_ms()
+redis.call('HSET', KEYS[1], 'spec', ARGV[2], 'state', ARGV[3], 'status', ARGV[4], 'fence', 0, 'seq', 0,
+  'due', ARGV[5], 'bell', ARGV[6], 'created', now, 'out', '')
+for i = 8, #ARGV, 2 do tell(KEYS[1], KEYS[2], ARGV[i], ARGV[i + 1]) end
+redis.call('ZADD', KEYS[3], now, ARGV[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now - tonumber(ARGV[7]))
+ring(KEYS[1], ARGV[1])
+return now

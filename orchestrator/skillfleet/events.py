@@ -1,0 +1,79 @@
+"""The event stream of a conversation: what happened, in order, without a gap. Followers and history read it."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from skillfleet_workers.wire.shown import readable_arguments
+
+from .conversations.messages import Message
+from .conversations.models import Conversation, ToolRun
+from .conversations.moves import CallModel, Effect, RunTool
+
+EntryType = Literal["submitted", "message", "turn", "call", "started", "result", "ended"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`submitted`: the spec's summary; `message`: one Message of the transcript; `turn`: the model is asked;
+    `call`: a call was sent; `started`, `result`: by the worker; `ended`: the terminal status, once.
+
+    `cursor` is where a follower reads on; `at` is seconds since the epoch.
+    """
+
+    seq: int
+    at: float
+    type: EntryType
+    data: dict[str, Any]
+    cursor: str = ""
+
+
+Told = tuple[EntryType, str]
+"""An entry that is not in the stream yet: its type and the JSON of its data."""
+
+
+def opening(conversation: Conversation) -> list[Told]:
+    spec = conversation.spec
+    summary = {"model": spec.model, "skills": spec.skills, "limits": spec.limits.model_dump()}
+    return [("submitted", json.dumps(summary)), *(_message(m) for m in spec.opening)]
+
+
+def changes(before: Conversation, after: Conversation, effects: list[Effect]) -> list[Told]:
+    """What a step adds to the stream."""
+    told = [_message(message) for message in after.messages[len(before.messages) :]]
+    known = {run.key for run in before.runs}
+    told += [_refused(run) for run in after.runs if run.key not in known and run.status == "tool_error"]
+    told += [_call(effect.run) for effect in effects if isinstance(effect, RunTool)]
+    if any(isinstance(effect, CallModel) for effect in effects):
+        told.append(("turn", json.dumps({"turn": after.turn + 1})))
+    if after.terminal and not before.terminal:
+        told.append(("ended", json.dumps(_ending(after))))
+    return told
+
+
+def _message(message: Message) -> Told:
+    return "message", message.model_dump_json(exclude_none=True)
+
+
+def _call(run: ToolRun) -> Told:
+    about = {
+        "key": run.key,
+        "name": run.name,
+        "attempt": run.ref.attempt,
+        "arguments": readable_arguments(run.request),
+    }
+    return "call", json.dumps(about)
+
+
+def _refused(run: ToolRun) -> Told:
+    error = json.loads(run.shown)
+    about = {"key": run.key, "name": run.name, "status": run.status, "tail": error["message"]}
+    return "result", json.dumps(about)
+
+
+def _ending(conversation: Conversation) -> dict[str, Any]:
+    return {
+        "status": conversation.status,
+        "answer": conversation.answer,
+        "error": conversation.error.model_dump() if conversation.error else None,
+    }

@@ -1,0 +1,233 @@
+"""Fleet: the public Python API, the same verbs as the command line."""
+
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import redis
+from pydantic import ValidationError
+
+from skillfleet_workers.wire.connection import RedisUrls, load_settings
+from skillfleet_workers.wire.presence import LiveProcess, live_processes
+
+from .conversations.models import Conversation, ConversationSpec, Limits
+from .conversations.redis_ledger import RedisLedger
+from .conversations.report import Report, report
+from .errors import BadRequestError, NoBrokerError, NoFleetError, UnknownConversationError
+from .events import Entry
+from .llm.prompts import opening
+from .llm.scripted import load_script
+from .local.lone import LoneFleet, lone_name
+from .local.redis_server import PrivateRedis
+from .settings import SCRIPTED, OrchestratorSettings
+from .tools.definitions import all_definitions
+
+FLEET_GONE_S = 30.0
+"""A conversation that nobody moves is given up by its followers after this long; it stays in the ledger."""
+
+
+class Fleet:
+    """Use it as a context manager, on the main thread:
+
+        with Fleet() as fleet:
+            print(fleet.result(fleet.submit("What is 6 * 7?")).answer)
+
+    With no fleet running and no SKILLFLEET_REDIS_URL, `submit` starts one of its own that ends with the block.
+
+    Raises (every verb): SettingsError, NoBrokerError; UnknownConversationError where an id is given.
+    """
+
+    def __init__(self, settings: OrchestratorSettings | None = None) -> None:
+        self.settings = settings or load_settings(OrchestratorSettings)
+        self._name = lone_name()
+        self._stack = ExitStack()
+        self._lone: LoneFleet | None = None
+        self._ledger: RedisLedger
+
+    def __enter__(self) -> Self:
+        if self.settings.redis_url is None:
+            self._stack.enter_context(PrivateRedis(self.settings))
+        urls = RedisUrls.of(self.settings)
+        self._ledger = self._make_ledger(self.settings.fleet)
+        try:
+            self._ledger.client.ping()
+        except redis.RedisError as error:
+            self._stack.close()
+            raise NoBrokerError(
+                f"cannot use redis at {urls.safe}: {error}; start it or set SKILLFLEET_REDIS_URL"
+            ) from None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    @property
+    def lone(self) -> bool:
+        """Whether this fleet is our own, and ends with us."""
+        return self._lone is not None
+
+    def submit(
+        self,
+        prompt: str,
+        *,
+        model: str = "",
+        system: str | None = None,
+        skills: Sequence[str] | None = None,
+        timeout: float | None = None,
+        max_turns: int | None = None,
+        detach: bool = False,
+    ) -> str:
+        """Queue a conversation; when this returns its id, the conversation is stored.
+
+        `model`: a name of the provider's, or `scripted:FILE`. `timeout`: seconds of wall time. `detach`: only on a
+        fleet that runs already.
+
+        Raises:
+            BadRequestError: an empty prompt, or a limit out of range.
+            NoFleetError: no fleet is running, and none may be started.
+        """
+        spec = self._spec(prompt, model, system, skills, timeout, max_turns)
+        running = self.running("orchestrator")
+        if not running and (detach or self.settings.redis_url):
+            raise NoFleetError(
+                "no fleet is running; start one with `skillfleet up`"
+                + ("" if self.settings.redis_url else ", or submit without --detach")
+            )
+        if not running:
+            self.settings.require_model(model)
+            self._start_lone()
+        self._ledger.submit(spec)
+        if self._lone:
+            self._lone.serve(spec.id)
+        return spec.id
+
+    def follow(self, conversation_id: str, after: str = "0") -> Iterator[Entry | None]:
+        """What happens, from the beginning, then live, to the end; None about every second of silence.
+
+        Raises:
+            NoFleetError: nobody has moved it for a while, and no orchestrator lives.
+        """
+        self._load(conversation_id)
+        quiet_since = time.monotonic()
+        while True:
+            for entry in self._entries(conversation_id, after):
+                after, quiet_since = entry.cursor, time.monotonic()
+                yield entry
+                if entry.type == "ended":
+                    return
+            self._check_alive(conversation_id, time.monotonic() - quiet_since)
+            yield None
+
+    def status(self, conversation_id: str) -> Report:
+        return report(self._load(conversation_id), time.time())
+
+    def result(self, conversation_id: str) -> Report:
+        """The report of the ended conversation; waits for its end."""
+        for _ in self.follow(conversation_id):
+            pass
+        return self.status(conversation_id)
+
+    def transcript(self, conversation_id: str) -> Conversation:
+        return self._load(conversation_id)
+
+    def list(self, limit: int = 20) -> tuple[Report, ...]:
+        """The newest conversations."""
+        return tuple(report(conversation, time.time()) for conversation in self._ledger.newest(limit))
+
+    def cancel(self, conversation_id: str) -> bool:
+        """Ask for the end of it; False when it had ended."""
+        try:
+            return self._ledger.cancel(conversation_id)
+        except KeyError:
+            raise UnknownConversationError(conversation_id) from None
+
+    def running(self, role: str = "*") -> tuple[LiveProcess, ...]:
+        """Who lives on this fleet, but for the lone fleets of others."""
+        living = live_processes(self._ledger.client, self.settings.fleet, role)
+        return tuple(process for process in living if not process.lone)
+
+    def redis_facts(self) -> dict[str, str]:
+        """What redis says of itself (its INFO)."""
+        return {name: str(value) for name, value in self._ledger.client.info().items()}
+
+    def _check_alive(self, conversation_id: str, quiet_s: float) -> None:
+        if self._lone:
+            self._lone.look_after()
+        elif quiet_s > FLEET_GONE_S and not self.running("orchestrator"):
+            raise NoFleetError(f"no orchestrator is running; {conversation_id} waits for one (`skillfleet up`)")
+
+    def _make_ledger(self, bell: str) -> RedisLedger:
+        ttl_s = self.settings.result_ttl_hours * 3600
+        return RedisLedger(RedisUrls.of(self.settings), self.settings.fleet, bell=bell, ttl_s=ttl_s)
+
+    def _start_lone(self) -> None:
+        if self._lone is None:
+            self._ledger = self._make_ledger(self._name)
+            self._lone = LoneFleet(self.settings, self._ledger, self._name)
+            self._stack.callback(self._lone.close)
+            self._lone.start()
+
+    def _load(self, conversation_id: str) -> Conversation:
+        conversation = self._ledger.load(conversation_id)
+        if conversation is None:
+            raise UnknownConversationError(conversation_id)
+        return conversation
+
+    def _entries(self, conversation_id: str, after: str) -> Sequence[Entry]:
+        try:
+            return self._ledger.entries(conversation_id, after, 1.0)
+        except redis.RedisError as error:
+            raise NoBrokerError(
+                f"lost redis: {error}; what it accepted is kept, `skillfleet follow {conversation_id}` goes on"
+            ) from None
+
+    def _spec(
+        self,
+        prompt: str,
+        model: str,
+        system: str | None,
+        skills: Sequence[str] | None,
+        timeout: float | None,
+        max_turns: int | None,
+    ) -> ConversationSpec:
+        if not prompt.strip():
+            raise BadRequestError("the prompt is empty; say what you want answered")
+        return ConversationSpec(
+            id=new_id(),
+            model=model,
+            script=_script(model),
+            opening=opening(prompt, system),
+            tools=all_definitions(),
+            skills=tuple(skills) if skills else None,
+            limits=_limits(timeout, max_turns),
+        )
+
+
+def new_id() -> str:
+    """Sortable by time, unique without asking anybody."""
+    return f"{int(time.time() * 1000):012x}{secrets.token_hex(4)}"
+
+
+def _limits(timeout: float | None, max_turns: int | None) -> Limits:
+    given = {"timeout_s": timeout, "max_turns": max_turns}
+    options = {"timeout_s": "--timeout", "max_turns": "--max-turns"}
+    try:
+        return Limits.model_validate({name: value for name, value in given.items() if value is not None})
+    except ValidationError as wrong:
+        problem = wrong.errors(include_url=False)[0]
+        raise BadRequestError(f"{options[str(problem['loc'][0])]}: {problem['msg']}") from None
+
+
+def _script(model: str) -> dict[str, object] | None:
+    if not model.startswith(SCRIPTED):
+        return None
+    try:
+        return load_script(Path(model.removeprefix(SCRIPTED)))
+    except ValueError as wrong:
+        raise BadRequestError(f"--model: {wrong}") from None

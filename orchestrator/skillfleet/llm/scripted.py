@@ -1,0 +1,150 @@
+"""A model that plays written replies, for demos, tests and benches: deterministic, without a network."""
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+
+from ..conversations.messages import FunctionCall, Message, ToolCall, ToolDefinition
+from ..conversations.models import Problem
+from .base import ModelReply
+from .failures import timed_out
+from .rendering import UnresolvedReference, render
+
+MAX_DELAY_S = 3600
+
+
+class ScriptModel(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ScriptedCall(ScriptModel):
+    """`arguments` as a string is sent as it is, so that malformed JSON can be sent; `alias` names the result
+    for later texts."""
+
+    tool: str
+    arguments: dict[str, JsonValue] | str = Field(default_factory=dict)
+    alias: str | None = Field(default=None, alias="as", pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$")
+
+    @property
+    def arguments_text(self) -> str:
+        written = self.arguments
+        return written if isinstance(written, str) else json.dumps(written, ensure_ascii=False)
+
+
+class ScriptedReply(ScriptModel):
+    text: str | None = None
+    calls: tuple[ScriptedCall, ...] = ()
+    delay_s: float = Field(default=0.0, ge=0, le=MAX_DELAY_S)
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not self.text and not self.calls:
+            raise ValueError("needs text or calls")
+        return self
+
+
+class Script(ScriptModel):
+    replies: tuple[ScriptedReply, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _names_are_unique(self) -> Self:
+        names = [call.alias for reply in self.replies for call in reply.calls if call.alias]
+        repeated = next((name for name in names if names.count(name) > 1), None)
+        if repeated:
+            raise ValueError(f"two calls are named {repeated!r} by `as`; give each its own name")
+        return self
+
+
+def load_script(path: Path) -> dict[str, Any]:
+    """A script file (YAML or JSON), checked, as plain JSON values.
+
+    Raises:
+        ValueError: one line: the file, the place in it, what is wrong.
+    """
+    try:
+        written = yaml.safe_load(path.read_text(encoding="utf-8"))
+        script = Script.model_validate(written)
+    except OSError as wrong:
+        raise ValueError(f"{path}: can't be read ({wrong.strerror}); name a YAML file of replies") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: is not UTF-8 text; name a YAML file of replies") from None
+    except yaml.YAMLError as wrong:
+        raise ValueError(f"{path}{_yaml_place(wrong)}; fix the YAML") from None
+    except ValidationError as wrong:
+        raise ValueError(f"{path}: {_script_problem(wrong)}") from None
+    return script.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+
+class ScriptedModel:
+    """A LanguageModel without state: which reply comes next is counted in the transcript, and what it quotes
+    of tool results is read there. It costs no tokens and says so."""
+
+    def __init__(self, replies: Sequence[ScriptedReply]) -> None:
+        self._replies = tuple(replies)
+
+    @classmethod
+    def of(cls, script: dict[str, Any]) -> Self:
+        """From what `load_script` gave, perhaps in another process."""
+        return cls(Script.model_validate(script).replies)
+
+    def reply(
+        self, messages: tuple[Message, ...], tools: tuple[ToolDefinition, ...], *, timeout_s: float
+    ) -> ModelReply | Problem:
+        turn = sum(message.role == "assistant" for message in messages)
+        if turn >= len(self._replies):
+            message = f"the script has {len(self._replies)} replies and the conversation asked for one more"
+            fix = "End the script with a text and no calls."
+            return Problem(code="script_exhausted", message=message, fix=fix)
+        written = self._replies[turn]
+        time.sleep(min(written.delay_s, max(timeout_s, 0.0)))
+        if written.delay_s > timeout_s:
+            return timed_out(timeout_s).problem
+        try:
+            return ModelReply(self._message(written, turn, messages))
+        except UnresolvedReference as wrong:
+            fix = "Quote only what the script's calls bring: run them and look."
+            return Problem(code="script_reference", message=f"replies[{turn}] quotes {wrong}", fix=fix)
+
+    def _message(self, written: ScriptedReply, turn: int, messages: tuple[Message, ...]) -> Message:
+        text = render(written.text, self._results(messages)) if written.text else None
+        calls = tuple(_tool_call(call, turn, index) for index, call in enumerate(written.calls))
+        return Message(role="assistant", content=text, tool_calls=calls or None)
+
+    def _results(self, messages: tuple[Message, ...]) -> dict[str, str]:
+        """What the transcript shows of each named call that has come back."""
+        shown = {answer.tool_call_id: answer.content or "" for answer in messages if answer.role == "tool"}
+        names = {
+            _call_id(turn, index): call.alias
+            for turn, reply in enumerate(self._replies)
+            for index, call in enumerate(reply.calls)
+        }
+        return {name: shown[call_id] for call_id, name in names.items() if name and call_id in shown}
+
+
+def _call_id(turn: int, index: int) -> str:
+    return f"call_{turn}_{index}"
+
+
+def _tool_call(call: ScriptedCall, turn: int, index: int) -> ToolCall:
+    function = FunctionCall(name=call.tool, arguments=call.arguments_text)
+    return ToolCall(id=_call_id(turn, index), function=function)
+
+
+def _yaml_place(wrong: yaml.YAMLError) -> str:
+    if not isinstance(wrong, yaml.MarkedYAMLError) or wrong.problem_mark is None:
+        return f": is not YAML ({' '.join(str(wrong).split())})"
+    return f", line {wrong.problem_mark.line + 1}, column {wrong.problem_mark.column + 1}: {wrong.problem}"
+
+
+def _script_problem(wrong: ValidationError) -> str:
+    first = wrong.errors(include_url=False)[0]
+    place = ""
+    for step in first["loc"]:
+        place += f"[{step}]" if isinstance(step, int) else f".{step}"
+    where, message = place.lstrip(".") or "the file", first["msg"].removeprefix("Value error, ")
+    return f"{where}: {message}; a script is `replies:`, a list with `text` or `calls`"

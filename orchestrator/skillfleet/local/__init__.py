@@ -1,0 +1,1 @@
+"""Nothing to install: a private redis, and a fleet on this machine."""

@@ -1,0 +1,108 @@
+"""Child processes of a local fleet: started, restarted when they die, ended together."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from skillfleet_workers.wire.parent import PARENT_FD
+
+GRACE_S = 10.0
+"""A child may finish what runs for so long after SIGTERM."""
+
+SETTINGS_EXIT = 2
+STEADY_S = 30.0
+MAX_PAUSE_S = 15.0
+
+
+class ChildGaveUpError(Exception):
+    """A child refused its settings: starting it again would not help. Its own line has told why."""
+
+
+@dataclass(slots=True)
+class Child:
+    """`arguments` follow the interpreter. `log`: where stderr goes; None: ours."""
+
+    name: str
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str]
+    log: Path | None = None
+    process: "subprocess.Popen[bytes] | None" = None
+    started_at: float = 0.0
+    pause_s: float = 0.0
+    restart_at: float = 0.0
+
+
+@dataclass(slots=True)
+class Children:
+    """Call from the main thread. Children get no signals of the terminal: ending them is ours."""
+
+    children: list[Child] = field(default_factory=list)
+    _pipe: tuple[int, int] = field(default_factory=os.pipe)
+
+    def start(self, child: Child) -> None:
+        self.children.append(child)
+        self._spawn(child)
+
+    def look_after(self) -> list[str]:
+        """Restart what has died, later and later when it keeps dying; the names of those restarted.
+
+        Raises:
+            ChildGaveUpError: a child ended with the exit code of wrong settings.
+        """
+        restarted = []
+        for child in self.children:
+            if child.process is None:
+                if time.monotonic() >= child.restart_at:
+                    self._spawn(child)
+                    restarted.append(child.name)
+            elif (code := child.process.poll()) is not None:
+                self._bury(child, code)
+        return restarted
+
+    def stop(self) -> None:
+        """End all of them: SIGTERM, a grace time, SIGKILL to what is left of their sessions."""
+        living = [child.process for child in self.children if child.process]
+        for process in living:
+            process.terminate()
+        give_up = time.monotonic() + GRACE_S
+        for process in living:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.0, give_up - time.monotonic()))
+        for process in living:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        self.children.clear()
+        for end in self._pipe:
+            os.close(end)
+
+    def _spawn(self, child: Child) -> None:
+        child.started_at = time.monotonic()
+        log = child.log.open("ab") if child.log else None
+        try:
+            child.process = subprocess.Popen(
+                [sys.executable, *child.arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={**child.environment, PARENT_FD: str(self._pipe[0])},
+                pass_fds=[self._pipe[0]],
+                start_new_session=True,
+            )
+        finally:
+            if log:
+                log.close()
+
+    def _bury(self, child: Child, code: int) -> None:
+        if code == SETTINGS_EXIT:
+            raise ChildGaveUpError(child.name)
+        steady = time.monotonic() - child.started_at > STEADY_S
+        child.pause_s = 0.5 if steady or not child.pause_s else min(MAX_PAUSE_S, child.pause_s * 2)
+        child.restart_at = time.monotonic() + child.pause_s
+        child.process = None

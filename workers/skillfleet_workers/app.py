@@ -1,0 +1,86 @@
+"""A worker process, wired: Celery app, tools, runtime, heartbeat, presence."""
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from celery import Celery
+from celery.apps.worker import Worker
+
+from .environments.build import Environments
+from .heartbeat import Heartbeat
+from .runtimes.process import ProcessRuntime
+from .settings import WorkerSettings
+from .skills.catalog import SkillCatalog
+from .tasks import CallRunner, register_tasks
+from .tools import Toolbox
+from .wire.artifacts import prune_artifacts
+from .wire.calls import CallLedger
+from .wire.celery import make_celery
+from .wire.connection import RedisUrls, worker_name
+from .wire.presence import LiveProcess, Presence
+
+
+@contextmanager
+def wired(settings: WorkerSettings, *, queue: str = "", lone: bool = False) -> Iterator[tuple[Celery, str]]:
+    """The app with its tasks, and the worker's name; all that it keeps resident ends with the block."""
+    client = RedisUrls.of(settings).client()
+    name = worker_name()
+    catalog = SkillCatalog(settings.skills_folder)
+    runtime = ProcessRuntime()
+    artifacts = settings.state_dir / "artifacts"
+    prune_artifacts(artifacts, settings.result_ttl_hours * 3600)
+    toolbox = Toolbox(
+        catalog=catalog,
+        environments=Environments(settings.state_dir / "environments", settings.build_timeout_s),
+        runtime=runtime,
+        script_timeout_s=settings.script_timeout_s,
+        work_folder=settings.state_dir / "work",
+        artifacts_folder=artifacts,
+    )
+    ledger = CallLedger(client)
+    heartbeat = Heartbeat(ledger)
+    app = make_celery(settings, queue=queue)
+    register_tasks(app, toolbox, CallRunner(ledger, heartbeat, name))
+    since = time.time()
+
+    def describe() -> LiveProcess:
+        skills = tuple(skill.name for skill in catalog.list(None))
+        return LiveProcess(
+            role="worker", name=name, pid=os.getpid(), since=since, lone=lone, slots=settings.concurrency,
+            skills=skills, isolation=runtime.isolation, runtimes=(runtime.name,),
+        )  # fmt: skip
+
+    presence = Presence(client, settings.fleet, describe)
+    heartbeat.start()
+    presence.start()
+    try:
+        yield app, name
+    finally:
+        presence.close()
+        heartbeat.close()
+        runtime.close()
+
+
+def run_worker(settings: WorkerSettings, *, queue: str = "", lone: bool = False) -> int:
+    """Serve calls until SIGTERM (finish what runs) or SIGINT; the exit code."""
+    logging.basicConfig(
+        level=settings.log_level, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    # Celery's own line per task would write scripts and their output into the log.
+    logging.getLogger("celery.app.trace").setLevel("WARNING")
+    with wired(settings, queue=queue, lone=lone) as (app, name):
+        worker = Worker(
+            app=app,
+            hostname=f"worker@{name}",
+            pool="threads",
+            concurrency=settings.concurrency,
+            without_gossip=True,
+            without_mingle=True,
+            loglevel=settings.log_level,
+        )
+        worker.start()
+        return int(worker.exitcode or 0)

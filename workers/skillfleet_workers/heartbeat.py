@@ -1,0 +1,55 @@
+"""Proof of life of running calls, from a thread of its own: Celery's timers stop during a warm shutdown."""
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import redis
+
+from .wire.calls import CallLedger
+from .wire.contract import CallRef
+
+EVERY_S = 1.0
+log = logging.getLogger(__name__)
+
+
+class Heartbeat:
+    def __init__(self, ledger: CallLedger) -> None:
+        self._ledger = ledger
+        self._running: dict[CallRef, threading.Event] = {}
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    @contextmanager
+    def running(self, ref: CallRef) -> Iterator[threading.Event]:
+        """While inside, the call lives; the event is set when its result is no longer wanted."""
+        cancelled = threading.Event()
+        with self._lock:
+            self._running[ref] = cancelled
+        try:
+            yield cancelled
+        finally:
+            with self._lock:
+                del self._running[ref]
+
+    def _run(self) -> None:
+        while not self._stop.wait(EVERY_S):
+            with self._lock:
+                running = dict(self._running)
+            if not running:
+                continue
+            try:
+                for ref in self._ledger.beat(running):
+                    log.info("call %s is no longer wanted", ref.task_id)
+                    running[ref].set()
+            except redis.RedisError as error:
+                log.warning("cannot reach redis to prove that calls live: %s", error)

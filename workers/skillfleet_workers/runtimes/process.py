@@ -1,0 +1,167 @@
+"""Plain processes: every run is a fresh interpreter, started, watched and killed by a resident supervisor."""
+
+import os
+import signal
+import socket
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from ..wire.execution import Isolation, ScriptExecution
+from .base import RunRequest, RuntimeUnavailableError
+from .capture import Attendant, Capture, Stream, SupervisorSilentError
+from .outcome import outcome
+from .resident import ANSWER_TIMEOUT_S, Init, Resident
+
+SCRIPT_FILE = "script.py"
+
+
+class UnrunnableError(ValueError):
+    """No process can be made of the request: a lone surrogate in its source, a NUL byte in an argument."""
+
+
+class ProcessRuntime:
+    """Isolation against accidents only: a script has the rights of the worker. Thread safe."""
+
+    name = "process"
+    isolation: Isolation = "process"
+
+    def __init__(self) -> None:
+        self._resident = Resident()
+
+    @property
+    def resident_pid(self) -> int | None:
+        """The supervisor's process id; None before the first run."""
+        return self._resident.pid
+
+    def close(self) -> None:
+        self._resident.close()
+
+    def run(self, request: RunRequest) -> ScriptExecution:
+        facts = described(request) | {"runtime": self.name, "isolation": self.isolation}
+        try:
+            frame = framed(request, placed(request))
+        except UnrunnableError as wrong:
+            return ScriptExecution(status="failed", error=str(wrong), **facts)
+        except OSError as wrong:
+            raise RuntimeUnavailableError(f"cannot write the script to its work folder: {wrong}") from wrong
+        with ExitStack() as opened:
+            try:
+                init, capture = self._start(request, frame, opened)
+            except OSError as wrong:
+                raise RuntimeUnavailableError(f"cannot hand over a run: {wrong}") from wrong
+            try:
+                Attendant(init.control, capture).attend(request.timeout_s, request.cancelled)
+            except SupervisorSilentError as silent:
+                self._abandon(init)
+                raise RuntimeUnavailableError(str(silent)) from silent
+            if capture.lost and not capture.started:
+                raise RuntimeUnavailableError("the supervisor died before it had started the script")
+            return ScriptExecution(**facts, **outcome(capture, request.timeout_s))
+
+    def _start(self, request: RunRequest, frame: bytes, opened: ExitStack) -> tuple[Init, Capture]:
+        """Have an init's child become the script. What stays open is the caller's, through `opened`."""
+        with ExitStack() as theirs:
+            stdin = _stdin(request, theirs)
+            (out, far_out), (err, far_err) = (_pipe(opened, theirs) for _ in range(2))
+            capture = Capture(Stream(out), Stream(err))
+            init = self._resident.take()
+            opened.callback(self._part, init, capture)
+            init.control.settimeout(ANSWER_TIMEOUT_S)
+            sent = socket.send_fds(init.control, [frame], [stdin, far_out, far_err])
+        init.control.sendall(frame[sent:])
+        return init, capture
+
+    def _part(self, init: Init, capture: Capture) -> None:
+        if capture.clean:
+            self._resident.give_back(init)
+        else:
+            init.control.close()
+
+    def _abandon(self, init: Init) -> None:
+        """End a run whose init does not answer. Once it is dead the resident cleans up and closes control."""
+        # Not yet reaped, or control would be closed: the id is still that of the init.
+        os.kill(init.pid, signal.SIGKILL)
+        init.control.settimeout(ANSWER_TIMEOUT_S)
+        try:
+            while init.control.recv(4096):
+                pass
+        except OSError:
+            self._resident.discard()
+
+
+def _pipe(opened: ExitStack, theirs: ExitStack) -> tuple[int, int]:
+    near, far = os.pipe()
+    opened.callback(os.close, near)
+    theirs.callback(os.close, far)
+    return near, far
+
+
+def _stdin(request: RunRequest, theirs: ExitStack) -> int:
+    """A file and not a pipe: nobody has to feed it, and it ends by itself."""
+    if not request.stdin:
+        null = os.open(os.devnull, os.O_RDONLY)
+        theirs.callback(os.close, null)
+        return null
+    file = theirs.enter_context(tempfile.TemporaryFile(dir=request.work_dir))
+    file.write(request.stdin)
+    file.flush()
+    file.seek(0)
+    return file.fileno()
+
+
+def described(request: RunRequest) -> dict[str, Any]:
+    """The fields of a ScriptExecution that tell what was to be run."""
+    given = request.script
+    return {
+        "skill_name": request.skill_name,
+        "script": readable(given) if isinstance(given, str) else "",
+        "script_path": readable(str(request.skill_root / given)) if isinstance(given, Path) else "",
+        "working_directory": readable(str(request.skill_root)),
+        "interpreter": readable(str(request.interpreter)),
+        "timeout": request.timeout_s,
+    }
+
+
+def readable(text: str) -> str:
+    """Without the lone surrogates that no JSON can carry."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def placed(request: RunRequest) -> Path:
+    """The absolute path of the script's file, written first where source was given.
+
+    Raises:
+        UnrunnableError: the source has no encoding.
+    """
+    if isinstance(request.script, Path):
+        return (request.skill_root / request.script).absolute()
+    try:
+        source = request.script.encode()
+    except UnicodeEncodeError as wrong:
+        code = ord(request.script[wrong.start])
+        raise UnrunnableError(
+            f"the script is not Unicode: lone surrogate U+{code:04X} at character {wrong.start}; nothing ran"
+        ) from wrong
+    path = (request.work_dir / SCRIPT_FILE).absolute()
+    path.write_bytes(source)
+    return path
+
+
+def framed(request: RunRequest, script: Path) -> bytes:
+    """The request as `supervisor.read_request` takes it.
+
+    Raises:
+        UnrunnableError: a NUL byte or a lone surrogate in an argument or a variable.
+    """
+    arguments = [str(request.interpreter), str(script), *request.arguments]
+    variables = [f"{name}={value}" for name, value in request.environment.items()]
+    fields = [str(request.skill_root), str(len(arguments)), *arguments, *variables]
+    if any("\0" in field for field in fields):
+        raise UnrunnableError("an argument or an environment variable holds a NUL byte; nothing was run")
+    try:
+        body = b"".join(os.fsencode(field) + b"\0" for field in fields)
+    except UnicodeEncodeError as wrong:
+        raise UnrunnableError(f"an argument or a variable is not Unicode: {wrong}") from wrong
+    return len(body).to_bytes(8, "big") + body

@@ -1,0 +1,38 @@
+"""The worker's settings. It has no field for a model's key, and forgets any that its environment holds."""
+
+import os
+
+from pydantic import Field, model_validator
+
+from .wire.connection import FleetSettings
+from .wire.contract import MAX_TIMEOUT_SECONDS
+
+
+class WorkerSettings(FleetSettings):
+    script_timeout_s: int = Field(default=30, gt=0, le=MAX_TIMEOUT_SECONDS, validation_alias="SCRIPT_TIMEOUT_SECONDS")
+    concurrency: int = Field(
+        default_factory=lambda: max(2, os.cpu_count() or 2),
+        ge=1,
+        le=512,
+        validation_alias="SKILLFLEET_WORKER_CONCURRENCY",
+    )
+    build_timeout_s: int = Field(default=600, gt=0, validation_alias="SKILLFLEET_BUILD_TIMEOUT_SECONDS")
+    log_level: str = Field(
+        default="INFO", pattern=r"^(DEBUG|INFO|WARNING|ERROR)$", validation_alias="SKILLFLEET_LOG_LEVEL"
+    )
+
+    @model_validator(mode="after")
+    def _folder_is_there(self) -> "WorkerSettings":
+        # Seed 000 creates the default folder; one that was named and is missing is most likely a slip.
+        if self.skills_folder.is_dir():
+            return self
+        if "skills_folder" in self.model_fields_set:
+            raise ValueError(f"SKILLS_FOLDER_PATH: {self.skills_folder} is no folder; create it, or name another one")
+        self.skills_folder.mkdir(parents=True, exist_ok=True)
+        return self
+
+
+def forget_model_keys() -> None:
+    """A worker runs other people's code: what it does not know can't be taken from it."""
+    for name in [name for name in os.environ if name.startswith("LLM_")]:
+        del os.environ[name]

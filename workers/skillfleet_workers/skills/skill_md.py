@@ -1,0 +1,128 @@
+"""What SKILL.md says of its skill, read leniently: what can be used is used, the rest is a warning (pure)."""
+
+import re
+import unicodedata
+from dataclasses import replace
+from typing import Any
+
+from ..wire.contract import MAX_TIMEOUT_SECONDS
+from ..wire.shown import short
+from .frontmatter import FrontmatterError, split
+from .models import NO_DESCRIPTION, Skill, Skipped
+
+MAX_NAME = 64
+MAX_DESCRIPTION = 1024
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+!_-]{0,63}")
+_RULE = re.compile(r"(=+|-+|\*+|_+)")
+_NO_PROSE = re.compile(r"<!--.*?(-->|\Z)|^```.*?(^```|\Z)", re.DOTALL | re.MULTILINE)
+
+
+def read_skill_md(skill: Skill, head: bytes) -> Skill | Skipped:
+    """`skill`, filled with what the first bytes of its documentation say."""
+    try:
+        fields, body_offset = split(head)
+    except FrontmatterError as wrong:
+        return Skipped(skill.name, f"{skill.documentation}: {wrong}")
+    if fields is None:
+        text = head[body_offset:].decode("utf-8", "replace")
+        return replace(
+            skill,
+            description=first_paragraph(text) or NO_DESCRIPTION,
+            body_offset=body_offset,
+            problems=(*skill.problems, *_name_problems(skill.name)),
+        )
+    description = fields.get("description")
+    if not isinstance(description, str) or not description.strip():
+        return Skipped(skill.name, f"{skill.documentation}: its frontmatter has no description")
+    return _filled(replace(skill, description=description.strip(), body_offset=body_offset), fields)
+
+
+def _filled(skill: Skill, fields: dict[str, Any]) -> Skill:
+    metadata = fields.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    own = metadata.get("skillfleet")
+    own = own if isinstance(own, dict) else {}
+    problems = [*skill.problems, *_name_problems(skill.name, fields.get("name"))]
+    if len(skill.description) > MAX_DESCRIPTION:
+        problems.append(f"the description is longer than {MAX_DESCRIPTION} characters")
+    timeout = _timeout(own.get("timeout", fields.get("timeout")), problems)
+    env = _words(own.get("env"), "env", problems)
+    problems += [
+        f"env: {_shown(name)} is no name of a variable; ignored" for name in env if not _is_variable(name)
+    ]
+    return replace(
+        skill,
+        timeout=timeout,
+        version=_version(fields.get("version", metadata.get("version")), problems) or skill.version,
+        requirements=_words(own.get("requirements"), "requirements", problems),
+        env=tuple(name for name in env if _is_variable(name)),
+        problems=tuple(problems),
+    )
+
+
+def first_paragraph(markdown: str) -> str:
+    """Of running text; of a heading, where there is nothing else."""
+    heading = ""
+    for block in re.split(r"\n\s*\n", _NO_PROSE.sub("", markdown.replace("\r\n", "\n"))):
+        lines = [line.strip() for line in block.splitlines() if line.strip()]
+        while lines and lines[0].startswith("#"):
+            heading = heading or lines[0].strip("# ")
+            lines = lines[1:]
+        if len(lines) > 1 and _RULE.fullmatch(lines[1]):
+            heading = heading or lines[0]
+            lines = lines[2:]
+        if lines and not _RULE.fullmatch(lines[0]):
+            return " ".join(lines)[:MAX_DESCRIPTION].strip()
+    return heading[:MAX_DESCRIPTION]
+
+
+def _name_problems(folder: str, name: object = None) -> list[str]:
+    if name is not None and name != folder:
+        return [f"the name in SKILL.md is {_shown(name)}, the folder's is {folder!r}; the folder's holds"]
+    plain = unicodedata.normalize("NFKC", folder)
+    legal = plain == plain.lower() and all(part.isalnum() for part in plain.split("-"))
+    if legal and len(plain) <= MAX_NAME:
+        return []
+    return [f"the name {folder!r} is not 1-{MAX_NAME} lower-case letters, digits and single hyphens"]
+
+
+def _timeout(value: object, problems: list[str]) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,6}", value):
+        seconds = int(value)
+        if 1 <= seconds <= MAX_TIMEOUT_SECONDS:
+            return seconds
+    problems.append(f"timeout: {_shown(value)} is not 1-{MAX_TIMEOUT_SECONDS} whole seconds; ignored")
+    return None
+
+
+def _version(value: object, problems: list[str]) -> str | None:
+    if value is None or (isinstance(value, str) and _VERSION.fullmatch(value)):
+        return value
+    problems.append(f"version: {_shown(value)} is no version; ignored")
+    return None
+
+
+def _words(value: object, key: str, problems: list[str]) -> tuple[str, ...]:
+    """A list, or a string of lines, or of words."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        stripped = value.strip()
+        value = stripped.splitlines() if "\n" in stripped else stripped.split()
+    if isinstance(value, list) and all(isinstance(word, str) for word in value):
+        return tuple(word.strip() for word in value if word.strip())
+    problems.append(f"{key} is neither a list nor a text; ignored")
+    return ()
+
+
+def _shown(value: object) -> str:
+    # YAML aliases make small values whose repr is endless.
+    return repr(short(value)) if isinstance(value, str) else "no text"
+
+
+def _is_variable(name: str) -> bool:
+    return _VARIABLE.fullmatch(name) is not None

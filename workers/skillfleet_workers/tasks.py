@@ -1,0 +1,116 @@
+"""One thin Celery task per TaskSpec: claim the attempt, run the tool, commit the result."""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import redis
+from celery import Celery
+from celery.exceptions import Ignore
+from pydantic import ValidationError
+
+from .heartbeat import Heartbeat
+from .runtimes.base import RuntimeUnavailableError
+from .tools import CallContext, Toolbox
+from .wire.calls import CallLedger, CallResult
+from .wire.contract import (
+    GET_SKILL,
+    LIST_SKILLS,
+    READ_FILE,
+    RUN_PYTHON,
+    CallMessage,
+    Result,
+    TaskSpec,
+    ToolError,
+)
+from .wire.execution import ScriptExecution
+from .wire.shown import call_status, output_tail, shown_to_model
+
+COMMIT_PATIENCE_S = 60.0
+"""A result outlives an outage of redis this long; after it the call counts as lost."""
+
+log = logging.getLogger(__name__)
+
+Tool = Callable[[Any, CallContext], Result]
+
+
+@dataclass(frozen=True, slots=True)
+class CallRunner:
+    ledger: CallLedger
+    heartbeat: Heartbeat
+    worker: str
+
+    def run(self, spec: TaskSpec[Any], tool: Tool, message: CallMessage) -> dict[str, Any]:
+        """The result as JSON, for the result backend.
+
+        Raises:
+            Ignore: another delivery has this attempt, or the conversation has ended: leave no trace.
+        """
+        if self.ledger.claim(message.ref, self.worker) != "claimed":
+            raise Ignore
+        started = time.monotonic()
+        queued_ms = max(0.0, time.time() - message.sent_at) * 1000
+        with self.heartbeat.running(message.ref) as cancelled:
+            result = _attempt(spec, tool, message, CallContext(message.ref, message.skills, cancelled))
+            if isinstance(result, ScriptExecution):
+                about = {
+                    "worker": self.worker,
+                    "attempt": message.ref.attempt,
+                    "queued_ms": round(queued_ms, 3),
+                }
+                result = result.model_copy(update=about)
+            self._commit(message, result, (time.monotonic() - started) * 1000)
+        return result.model_dump(mode="json")
+
+    def _commit(self, message: CallMessage, result: Result, ms: float) -> None:
+        record = CallResult(
+            status=call_status(result),
+            shown=shown_to_model(result),
+            tail=output_tail(result),
+            worker=self.worker,
+            runtime=result.runtime if isinstance(result, ScriptExecution) else "",
+            ms=round(ms, 2),
+        )
+        give_up = time.monotonic() + COMMIT_PATIENCE_S
+        while True:
+            try:
+                outcome = self.ledger.commit(message.ref, record)
+                break
+            except redis.ConnectionError:
+                if time.monotonic() > give_up:
+                    raise
+                time.sleep(0.5)
+        about = "" if outcome == "recorded" else f" (its result is not wanted: {outcome})"
+        log.info("call %s: %s in %.1f ms%s", message.ref.task_id, record.status, record.ms, about)
+
+
+def _attempt(spec: TaskSpec[Any], tool: Tool, message: CallMessage, context: CallContext) -> Result:
+    try:
+        request = spec.request.model_validate(message.request)
+    except ValidationError as wrong:
+        # Checked by the orchestrator too; a newer one may send what this worker does not know.
+        return ToolError(error="malformed_arguments", message=str(wrong), fix="Call it with other arguments.")
+    try:
+        return tool(request, context)
+    except RuntimeUnavailableError as broken:
+        log.error("call %s: %s", message.ref.task_id, broken)
+        return ScriptExecution(status="lost", error=f"The worker could not run the script: {broken}")
+
+
+def register_tasks(app: Celery, toolbox: Toolbox, runner: CallRunner) -> None:
+    tools: list[tuple[TaskSpec[Any], Tool]] = [
+        (LIST_SKILLS, toolbox.list_skills),
+        (GET_SKILL, toolbox.get_skill),
+        (READ_FILE, toolbox.read_file),
+        (RUN_PYTHON, toolbox.run_python),
+    ]
+    for spec, tool in tools:
+        _register(app, spec, tool, runner)
+
+
+def _register(app: Celery, spec: TaskSpec[Any], tool: Tool, runner: CallRunner) -> None:
+    @app.task(name=spec.name)
+    def task(raw: dict[str, Any]) -> dict[str, Any]:
+        return runner.run(spec, tool, CallMessage.model_validate(raw))

@@ -1,0 +1,116 @@
+"""What each tool does on a worker: a checked request in, a result value out."""
+
+import shutil
+import tempfile
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+
+from . import __version__
+from .environments.build import Environments
+from .runtimes.base import RunRequest, Runtime
+from .skills.catalog import SkillCatalog
+from .skills.models import Skill
+from .skills.paths import document
+from .wire.artifacts import collect_artifacts
+from .wire.contract import (
+    CallRef,
+    Document,
+    GetSkill,
+    ListSkills,
+    ReadFileInSkill,
+    RunPythonScript,
+    SkillList,
+    SkillSummary,
+    ToolError,
+)
+from .wire.execution import ScriptExecution
+
+SKILLKIT_VERSION = "0.3.0"
+"""The contract of seed 001 that scripts can count on."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """`skills`: the only ones this conversation may use; None: all. `cancelled` is set when the result is no
+    longer wanted."""
+
+    ref: CallRef
+    skills: Collection[str] | None
+    cancelled: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    catalog: SkillCatalog
+    environments: Environments
+    runtime: Runtime
+    script_timeout_s: float
+    work_folder: Path
+    artifacts_folder: Path
+
+    def list_skills(self, request: ListSkills, context: CallContext) -> SkillList:
+        skills = self.catalog.list(context.skills)
+        return SkillList(skills=tuple(SkillSummary(name=s.name, description=s.description) for s in skills))
+
+    def get_skill(self, request: GetSkill, context: CallContext) -> Document | ToolError:
+        skill = self.catalog.find(request.skill_name, context.skills)
+        return skill if isinstance(skill, ToolError) else document(skill, None, request.offset)
+
+    def read_file(self, request: ReadFileInSkill, context: CallContext) -> Document | ToolError:
+        skill = self.catalog.find(request.skill_name, context.skills)
+        return skill if isinstance(skill, ToolError) else document(skill, request.file_path, request.offset)
+
+    def run_python(self, request: RunPythonScript, context: CallContext) -> ScriptExecution | ToolError:
+        skill = self.catalog.find(request.skill_name, context.skills)
+        if isinstance(skill, ToolError):
+            return skill
+        interpreter = self.environments.interpreter_for(skill, request.script)
+        if isinstance(interpreter, ToolError):
+            return interpreter
+        self.work_folder.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix="run-", dir=self.work_folder))
+        try:
+            return self._run(request, context, skill, interpreter, work)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+    def _run(
+        self, request: RunPythonScript, context: CallContext, skill: Skill, interpreter: Path, work: Path
+    ) -> ScriptExecution:
+        output = work / "output"
+        output.mkdir()
+        run = self.runtime.run(
+            RunRequest(
+                skill_name=skill.name,
+                skill_root=skill.root,
+                interpreter=interpreter,
+                script=request.script,
+                environment=script_environment(skill, interpreter, work, output, context.ref),
+                timeout_s=request.timeout or skill.timeout or self.script_timeout_s,
+                work_dir=work,
+                cancelled=context.cancelled,
+            )
+        )
+        kept = self.artifacts_folder / context.ref.conversation_id / f"{context.ref.key}.{context.ref.attempt}"
+        return run.model_copy(update={"artifacts": collect_artifacts(output, kept)})
+
+
+def script_environment(skill: Skill, interpreter: Path, work: Path, output: Path, ref: CallRef) -> dict[str, str]:
+    """All that a script sees of the world: a clean base and seed 001's names, nothing of the worker's."""
+    return {
+        "PATH": f"{interpreter.parent}:/usr/local/bin:/usr/bin:/bin",
+        "HOME": str(work),
+        "TMPDIR": str(work),
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": str(skill.root),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "SKILL_NAME": skill.name,
+        "SKILL_BASE_DIR": str(skill.root),
+        "SKILL_VERSION": skill.version,
+        "SKILLKIT_VERSION": SKILLKIT_VERSION,
+        "SKILLFLEET_VERSION": __version__,
+        "SKILLFLEET_OUTPUT_DIR": str(output),
+        "SKILLFLEET_CALL_ID": ref.task_id,
+    }

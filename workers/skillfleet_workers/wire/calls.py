@@ -1,0 +1,89 @@
+"""The ledger of calls: a worker claims an attempt, proves its life, commits the result; one Lua call each."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import resources
+from typing import Literal, cast
+
+import redis
+
+from . import keys
+from .contract import CallRef, WireModel
+
+Claimed = Literal["claimed", "taken", "ended"]
+Committed = Literal["recorded", "duplicate", "ended"]
+
+
+class CallResult(WireModel):
+    """What the ledger keeps of a call: its status, what the model is shown, and what people see of it."""
+
+    status: str
+    shown: str
+    tail: str = ""
+    worker: str = ""
+    runtime: str = ""
+    ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """Where a call stands. `attempt` is the newest one started; `beat_at` its last proof of life, in seconds
+    since the epoch by redis' clock."""
+
+    attempt: int
+    beat_at: float
+    worker: str
+    result: CallResult | None
+
+
+def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
+    """The calls hash, as records by call key."""
+    found: dict[str, CallRecord] = {}
+    for key in {field.rpartition(":")[0] for field in fields}:
+        result = fields.get(f"{key}:result")
+        found[key] = CallRecord(
+            attempt=int(fields.get(f"{key}:attempt", 0)),
+            beat_at=int(fields.get(f"{key}:beat", 0)) / 1000,
+            worker=fields.get(f"{key}:worker", ""),
+            result=CallResult.model_validate_json(result) if result else None,
+        )
+    return found
+
+
+def lua(package: str, name: str) -> str:
+    """A script of a package, with the clock that every script reads."""
+    clock = resources.files(__package__).joinpath("clock.lua").read_text()
+    return clock + resources.files(package).joinpath(f"{name}.lua").read_text()
+
+
+class CallLedger:
+    """Raises redis.RedisError when redis cannot be reached."""
+
+    def __init__(self, client: redis.Redis) -> None:
+        self._client = client
+        self._claim, self._beat, self._commit = (
+            client.register_script(lua(__package__, name)) for name in ("call_claim", "call_beat", "call_commit")
+        )
+
+    def claim(self, ref: CallRef, worker: str) -> Claimed:
+        """`taken`: this attempt (or a later one) was started before, or has its result; leave it alone.
+        `ended`: the conversation no longer wants it."""
+        return cast(Claimed, self._claim(keys=_keys(ref), args=[ref.key, ref.attempt, worker]))
+
+    def beat(self, refs: Iterable[CallRef]) -> list[CallRef]:
+        """Prove that these calls live; return those that are no longer wanted."""
+        refs = list(refs)
+        wanted = [self._beat(keys=_keys(ref), args=[ref.key, ref.attempt]) for ref in refs]
+        return [ref for ref, answer in zip(refs, wanted, strict=True) if not answer]
+
+    def commit(self, ref: CallRef, result: CallResult) -> Committed:
+        """First writer wins. The last call of a turn to come in makes the conversation due now."""
+        told = {"key": ref.key, **result.model_dump(exclude={"shown"})}
+        args: list[str | int] = [ref.key, ref.attempt, result.model_dump_json(), json.dumps(told)]
+        return cast(Committed, self._commit(keys=_keys(ref), args=args))
+
+
+def _keys(ref: CallRef) -> list[str]:
+    name = ref.conversation_id
+    return [keys.state(name), keys.calls(name), keys.events(name)]

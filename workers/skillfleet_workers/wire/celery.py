@@ -1,0 +1,66 @@
+"""The Celery application of a fleet, configured alike on both sides."""
+
+from celery import Celery
+from kombu import Queue
+
+from . import keys
+from .connection import FleetSettings, RedisUrls
+from .contract import CallMessage
+from .shown import readable_arguments
+
+VISIBILITY_TIMEOUT_S = 6 * 3600
+"""Well above the longest call: recovery is the ledger's, and a second live copy is never wanted."""
+
+
+def make_celery(settings: FleetSettings, *, queue: str = "") -> Celery:
+    """JSON only. Tasks are acknowledged on receipt: the ledger, not the broker, brings lost calls back."""
+    urls = RedisUrls.of(settings)
+    app = Celery("skillfleet", broker=urls.broker, backend=urls.results, set_as_current=False)
+    transport = {
+        "visibility_timeout": VISIBILITY_TIMEOUT_S,
+        "socket_timeout": 30,
+        "socket_connect_timeout": 5,
+        "health_check_interval": 30,
+    }
+    if not urls.is_socket:
+        transport["socket_keepalive"] = True
+    name = queue or keys.task_queue(settings.fleet)
+    app.conf.update(
+        accept_content=["json"],
+        result_accept_content=["json"],
+        task_serializer="json",
+        result_serializer="json",
+        result_expires=settings.result_ttl_hours * 3600,
+        broker_transport_options=transport,
+        result_backend_transport_options=transport,
+        broker_connection_retry_on_startup=True,
+        task_default_queue=name,
+        task_queues=[Queue(name)],
+        task_acks_late=False,
+        task_send_sent_event=True,
+        task_track_started=False,
+        worker_send_task_events=True,
+        worker_prefetch_multiplier=1,
+        worker_disable_prefetch=True,
+        worker_redirect_stdouts=False,
+        worker_hijack_root_logger=False,
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        worker_enable_remote_control=True,
+    )
+    return app
+
+
+def send_call(app: Celery, task: str, message: CallMessage) -> None:
+    """Send a call as a hint: losing it, or sending it twice, harms nothing. Flower shows the short arguments.
+
+    Raises:
+        kombu.exceptions.OperationalError: the broker cannot be reached.
+    """
+    app.send_task(
+        task,
+        args=[message.model_dump(mode="json")],
+        task_id=message.ref.task_id,
+        argsrepr=readable_arguments(message.request),
+        kwargsrepr="{}",
+        retry=False,
+    )
