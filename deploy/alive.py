@@ -2,20 +2,16 @@
 
 import socket
 import sys
-from pathlib import Path
-from typing import get_args
 
 from skillfleet_workers.wire.connection import FleetSettings, RedisUrls, load_settings
-from skillfleet_workers.wire.keys import FleetKeys
-from skillfleet_workers.wire.presence import Role
+from skillfleet_workers.wire.presence import live_processes
 
 
 def main() -> int:
     settings = load_settings(FleetSettings)
-    # A name is host and process id (worker_name): asked for by name, as a search reads every key there is.
-    names = [f"{socket.gethostname()}-{entry.name}" for entry in Path("/proc").glob("[0-9]*")]
-    keys = [FleetKeys(settings.fleet).live(role, name) for role in get_args(Role) for name in names]
-    return 0 if RedisUrls.of(settings).client().exists(*keys) else 1
+    living = live_processes(RedisUrls.of(settings).client(), settings.fleet)
+    # A process is named after its host, which here is the container (worker_name).
+    return 0 if any(process.name.startswith(f"{socket.gethostname()}-") for process in living) else 1
 
 
 if __name__ == "__main__":

@@ -11,15 +11,18 @@ from skillfleet.llm.scripted import ScriptedModel
 
 MODEL = "test-model"
 STREAM_PIECE_CHARS = 7
+BLANK_EVERY_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A good reply. `calls`: (id, name, arguments text); `message`: fields that override the message's."""
+    """A good reply. `calls`: (id, name, arguments text); `message`: fields that override the message's;
+    `blanks`: spaces that the body starts with, BLANK_EVERY_S apart, while the model thinks."""
 
     text: str | None = None
     calls: tuple[tuple[str, str, str], ...] = ()
     delay_s: float = 0.0
+    blanks: int = 0
     finish_reason: str | None = None
     usage: tuple[int, int] = (10, 5)
     message: Mapping[str, Any] = field(default_factory=dict)
@@ -55,9 +58,7 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """Never answers; with `blanks`, sends so many spaces of a body first."""
-
-    blanks: int | None = None
+    """Never answers."""
 
 
 Answer = Completion | Raw | Hang

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tests.model_answers import MODEL, Answer, Answers, Completion, Hang, Raw, events, failure, plays
+from tests.model_answers import BLANK_EVERY_S, MODEL, Answer, Answers, Completion, Hang, Raw, events, failure, plays
 from tests.openai_rules import why_refused
 
 from skillfleet.llm.scripted import ScriptedModel, load_script
@@ -143,11 +143,7 @@ class _Connection(socketserver.StreamRequestHandler):
     def _send(self, answer: Answer, *, stream: bool) -> bool:
         """Whether the connection lives on."""
         match answer:
-            case Hang(blanks=blanks):
-                if blanks is not None:
-                    self._head(200, "application/json", blanks + 1_000)
-                    self.wfile.write(b" " * blanks)
-                    self.wfile.flush()
+            case Hang():
                 self.server.closing.wait()
                 return False
             case Raw():
@@ -158,7 +154,11 @@ class _Connection(socketserver.StreamRequestHandler):
                 time.sleep(answer.delay_s + self.server.delay_s)
                 document = answer.document()
                 content = b"".join(events(document)) if stream else json.dumps(document).encode()
-                self._head(200, "text/event-stream" if stream else "application/json", len(content))
+                self._head(200, "text/event-stream" if stream else "application/json", answer.blanks + len(content))
+                for _ in range(answer.blanks):
+                    self.wfile.write(b" ")
+                    self.wfile.flush()
+                    self.server.closing.wait(BLANK_EVERY_S)
                 self.wfile.write(content)
         self.wfile.flush()
         return not (isinstance(answer, Raw) and answer.missing)

@@ -40,9 +40,10 @@ def opening(conversation: Conversation) -> list[Told]:
 
 def changes(before: Conversation, after: Conversation, effects: list[Effect]) -> list[Told]:
     """What a step adds to the stream."""
-    told = [_message(message) for message in after.messages[len(before.messages) :]]
-    known = {run.key for run in before.runs}
-    told += [_refused(run) for run in after.runs if run.key not in known and run.status == "tool_error"]
+    added = after.messages[len(before.messages) :]
+    told = [_message(message) for message in added]
+    known = {run.key for run in before.runs if run.status}
+    told += [_decided(run, added) for run in after.runs if run.key not in known and _by_engine(run)]
     told += [_call(effect.run) for effect in effects if isinstance(effect, RunTool)]
     if any(isinstance(effect, CallModel) for effect in effects):
         told.append(("turn", json.dumps({"turn": after.turn + 1})))
@@ -65,9 +66,15 @@ def _call(run: ToolRun) -> Told:
     return "call", json.dumps(about)
 
 
-def _refused(run: ToolRun) -> Told:
-    error = json.loads(run.shown)
-    about = {"key": run.key, "name": run.name, "status": run.status, "tail": error["message"]}
+def _by_engine(run: ToolRun) -> bool:
+    """Refused before it was sent, or given up as lost: no worker tells of it."""
+    return run.status in ("tool_error", "lost") and not run.worker
+
+
+def _decided(run: ToolRun, added: tuple[Message, ...]) -> Told:
+    answers = (message.content for message in added if message.tool_call_id == run.tool_call_id)
+    error = json.loads(run.shown or next(answers, None) or "{}")
+    about = {"key": run.key, "name": run.name, "status": run.status, "tail": error.get("message", "")}
     return "result", json.dumps(about)
 
 

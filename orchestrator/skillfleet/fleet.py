@@ -147,10 +147,10 @@ class Fleet:
         except KeyError:
             raise UnknownConversationError(conversation_id) from None
 
-    def running(self, role: str = "*") -> tuple[LiveProcess, ...]:
+    def running(self, role: str | None = None) -> tuple[LiveProcess, ...]:
         """Who lives on this fleet, but for the lone fleets of others."""
-        living = live_processes(self._ledger.client, self.settings.fleet, role)
-        return tuple(process for process in living if not process.lone)
+        living = live_processes(self._ledger.client, self.settings.fleet)
+        return tuple(p for p in living if not p.lone and role in (None, p.role))
 
     def redis_facts(self) -> dict[str, str]:
         """What redis says of itself (its INFO)."""

@@ -1,70 +1,29 @@
-"""OpenAIModel with the real SDK over real HTTP."""
+"""OpenAIModel: what it sends, what it understands, what it says when it can't."""
 
 import json
 import logging
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from itertools import count
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
-from tests.model_answers import MODEL, Answer, Answers, Completion, Hang, Raw, failure
+from tests.model_answers import MODEL, Answer, Completion, Raw, failure
 from tests.model_server import KEY, ModelServer
+from tests.orchestrator.asking import ASKED, TOOLS, answered, model_of, problem_of, reply_to
 
 from skillfleet.conversations.messages import (
     FunctionCall,
-    FunctionDefinition,
     Message,
     ToolCall,
-    ToolDefinition,
     transcript_problem,
 )
 from skillfleet.conversations.models import Problem, Usage
 from skillfleet.llm.base import ModelReply
 from skillfleet.llm.openai import OpenAIModel
 from skillfleet.llm.prompts import opening
-
-ASKED = opening("What is 6 * 7?")
-TOOLS = (
-    ToolDefinition(
-        function=FunctionDefinition(
-            name="run_python_script",
-            description="Run Python code.",
-            parameters={"type": "object", "properties": {"script": {"type": "string"}}},
-        )
-    ),
-)
-
-
-def model_of(server: ModelServer, **options: Any) -> OpenAIModel:
-    given: dict[str, Any] = {"backoff_s": 0.001, **options}
-    return OpenAIModel(SecretStr(given.pop("key", KEY)), server.base_url, MODEL, **given)
-
-
-def answered(
-    answers: Answers, *, messages: tuple[Message, ...] = ASKED, timeout_s: float = 30, **options: Any
-) -> tuple[ModelReply | Problem, ModelServer]:
-    with ModelServer(answers) as server:
-        return model_of(server, **options).reply(messages, TOOLS, timeout_s=timeout_s), server
-
-
-def reply_to(answer: Answer, **options: Any) -> ModelReply:
-    outcome, _ = answered([answer], **options)
-    assert isinstance(outcome, ModelReply), outcome
-    return outcome
-
-
-def problem_of(*answers: Answer, **options: Any) -> Problem:
-    outcome, server = answered(answers, **options)
-    assert isinstance(outcome, Problem), outcome
-    assert len(server.received) == len(answers), "each answer is asked for once"
-    assert outcome.fix
-    return outcome
 
 
 def test_a_text_comes_back_with_what_it_cost() -> None:
@@ -184,107 +143,6 @@ def test_what_trying_again_cannot_mend_is_told_at_once(answer: Answer, code: str
     assert len(problem.message) < 500
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        failure(429, "slow down"),
-        failure(429, "slow down", retry_after="0"),
-        failure(429, "slow down", retry_after="nonsense"),
-        failure(429, "slow down", retry_after_ms="5"),
-        failure(408),
-        failure(500),
-        failure(503),
-        Raw(b"upstream is gone", 502),
-        failure(400, "once more", x_should_retry="true"),
-        Raw(b'{"choices": [', missing=500),
-        Raw(b"", missing=500),
-        Raw(b'{"error": {"code": 503, "message": "the provider behind us is full"}}'),
-        Raw(b"not json"),
-        Raw(b'{"object": "chat.completion"}'),
-        Completion(),
-    ],
-)
-def test_what_may_pass_is_tried_again(broken: Answer) -> None:
-    outcome, server = answered([broken, Completion("42")])
-    assert isinstance(outcome, ModelReply), outcome
-    assert len(server.received) == 2
-
-
-@pytest.mark.parametrize(
-    ("broken", "code"),
-    [
-        (failure(429, "slow down"), "model_rate_limited"),
-        (failure(500, "oops"), "model_overloaded"),
-        (Raw(b'{"choi', missing=500), "model_unreachable"),
-    ],
-)
-def test_it_gives_up_after_its_retries_and_says_how_many(broken: Answer, code: str) -> None:
-    problem = problem_of(broken, broken, broken, max_retries=2)
-    assert problem.code == code
-    assert "tried 3 times" in problem.message
-
-
-@pytest.mark.parametrize(
-    ("body", "says"),
-    [
-        (b"not json", "not JSON"),
-        (b'"a string"', "body"),
-        (b"{}", "choices"),
-        (b'{"choices": []}', "choices"),
-        (b'{"choices": [{"message": {"content": 42.5, "tool_calls": "no"}}]}', "tool_calls"),
-        (b'{"choices": [{"message": {"tool_calls": [{"id": "a", "function": {"name": ""}}]}}]}', "name"),
-        (b'{"choices": [{"message": {"content": " "}}]}', "neither"),
-        (b"[" * 100_000, "not JSON"),
-    ],
-)
-def test_a_reply_that_stays_malformed_is_a_problem_after_one_more_try(body: bytes, says: str) -> None:
-    problem = problem_of(Raw(body), Raw(body))
-    assert problem.code == "model_malformed_reply"
-    assert says in problem.message
-
-
-def test_retry_after_in_seconds_is_waited_for() -> None:
-    start = time.monotonic()
-    answered([failure(429, retry_after="0.4"), Completion("42")])
-    assert time.monotonic() - start >= 0.4
-
-
-def test_retry_after_as_a_date_is_waited_for() -> None:
-    date = datetime.now(UTC) + timedelta(seconds=2)
-    answered([failure(429, retry_after=format_datetime(date, usegmt=True)), Completion("42")])
-    assert datetime.now(UTC) >= date.replace(microsecond=0)
-
-
-@pytest.mark.parametrize("asked", ["3600", format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)])
-def test_a_retry_after_beyond_the_deadline_ends_it_at_once_with_the_reason(asked: str) -> None:
-    problem = problem_of(failure(429, "slow down", retry_after=asked), timeout_s=30)
-    assert problem.code == "model_rate_limited"
-    assert "seconds left" in problem.message
-    assert "slow down" in problem.message
-
-
-def test_a_provider_that_never_answers_is_left_at_the_deadline() -> None:
-    problem = problem_of(Hang(), timeout_s=0.5)
-    assert problem.code == "model_timeout"
-    assert "0.5 seconds" in problem.message
-
-
-def test_a_provider_that_sends_blanks_and_then_nothing_is_left_at_the_deadline() -> None:
-    assert problem_of(Hang(blanks=20), timeout_s=0.5).code == "model_timeout"
-
-
-def test_an_attempt_that_hangs_is_tried_again_where_time_is_left() -> None:
-    outcome, server = answered([Hang(), Hang(blanks=3), Completion("42")], attempt_s=0.3)
-    assert isinstance(outcome, ModelReply), outcome
-    assert len(server.received) == 3
-
-
-def test_no_time_at_all_asks_nobody() -> None:
-    outcome, server = answered([Completion("42")], timeout_s=0)
-    assert isinstance(outcome, Problem)
-    assert (outcome.code, server.received) == ("model_timeout", [])
-
-
 def test_an_address_where_nobody_listens_is_named() -> None:
     with ModelServer() as server:
         address = server.base_url
@@ -338,6 +196,15 @@ def test_the_key_stands_in_no_message_log_or_repr(caplog: pytest.LogCaptureFixtu
     assert "127.0.0.1" in logged
     for shown in (logged, str(outcome), repr(outcome), repr(model), str(vars(model)), repr(model._client)):
         assert secret not in shown
+
+
+def test_a_key_deep_in_a_long_error_is_gone_before_the_error_is_cut_to_length() -> None:
+    secret = "sk-" + "0123456789" * 10
+    with ModelServer([failure(400, "x" * 250 + secret)], key=secret) as server:
+        outcome = model_of(server, key=secret).reply(ASKED, (), timeout_s=30)
+    assert isinstance(outcome, Problem)
+    assert "x[key]" in outcome.message
+    assert secret[:10] not in outcome.message
 
 
 def test_many_threads_share_one_model_and_each_gets_its_own_answer() -> None:

@@ -16,9 +16,7 @@ BUILD_TIMEOUT_S = 900
 
 
 def _docker(*arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["docker", *arguments], capture_output=True, text=True, timeout=timeout, check=False
-    )
+    return subprocess.run(["docker", *arguments], capture_output=True, text=True, timeout=timeout, check=False)
 
 
 def _compose_command() -> tuple[str, ...] | None:

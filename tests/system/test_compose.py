@@ -1,46 +1,40 @@
-"""The fleet of docker-compose.yml, for real: images built, two workers, a conversation through them."""
+"""The fleet of docker-compose.yml, for real: images built, two workers, conversations through them."""
 
 import base64
 import json
 import socket
+import time
 import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.system.docker_engine import Compose, find_images, require_engine, write_env_file
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1500)]
 
-SKILL = """---
-name: calculator
-description: Arithmetic for the fleet's own test.
----
-Write Python.
-"""
-
-# Each call sleeps, and a worker runs one at a time: six of them are too many for either worker alone.
-CONVERSATION = """
-replies:
-  - text: Looking.
-    calls:
-{calls}
-  - text: "The answer is ${{c0.stdout}}"
-"""
-CALL = """      - tool: run_python_script
-        as: c{n}
-        arguments: {{skill_name: calculator, script: "import time; time.sleep(1); print(6 * 7)"}}
-"""
-CALLS = 6
+WORKERS = ("1", "2")
 FLOWER_AUTH = "someone:" + uuid.uuid4().hex
 MODEL_KEY = "sk-seen-by-the-orchestrator-only"
+ALIVE = ("python3", "/opt/skillfleet/alive.py")
+CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2])), 3)"
 
 
 def _free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return int(listener.getsockname()[1])
+
+
+def _write_skill(folder: Path, name: str, requirements: str = "") -> None:
+    folder.joinpath(name).mkdir(parents=True)
+    skill = f"---\nname: {name}\ndescription: For the fleet's own test.\n---\nWrite Python.\n"
+    folder.joinpath(name, "SKILL.md").write_text(skill)
+    if requirements:
+        folder.joinpath(name, "requirements.txt").write_text(requirements)
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +47,8 @@ def fleet(tmp_path_factory: pytest.TempPathFactory, flower_port: int) -> Iterato
     require_engine()
     images = find_images()
     folder = tmp_path_factory.mktemp("compose")
-    skill = folder / "skills" / "calculator"
-    skill.mkdir(parents=True)
-    (skill / "SKILL.md").write_text(SKILL)
+    _write_skill(folder / "skills", "calculator")
+    _write_skill(folder / "skills", "tables", "tabulate==0.9.0\n")
     values = {
         "REDIS_PASSWORD": uuid.uuid4().hex,
         "FLOWER_BASIC_AUTH": FLOWER_AUTH,
@@ -70,35 +63,53 @@ def fleet(tmp_path_factory: pytest.TempPathFactory, flower_port: int) -> Iterato
     compose = Compose(f"skillfleet-test-{uuid.uuid4().hex[:8]}", write_env_file(folder / "env", values))
     try:
         compose.output("build", timeout=900)
-        compose.output("up", "-d", "--scale", "worker=2")
+        compose.output("up", "-d", "--scale", f"worker={len(WORKERS)}")
+        for index in WORKERS:
+            _until_alive(compose, "--index", index, "worker")
+        _until_alive(compose, "orchestrator")
         yield compose
     finally:
         compose.run("down", "--volumes", "--remove-orphans", "--timeout", "5")
         assert not compose.remains()
 
 
-def _put(fleet: Compose, path: str, text: str) -> None:
-    fleet.output("exec", "-T", "orchestrator", "sh", "-c", f"cat > {path}", stdin=text)
+def _until_alive(fleet: Compose, *container: str) -> None:
+    deadline = time.monotonic() + 60
+    while fleet.run("exec", "-T", *container, *ALIVE).returncode != 0:
+        if time.monotonic() > deadline:
+            fleet.output("exec", "-T", *container, *ALIVE)
+        time.sleep(0.2)
 
 
-def test_a_conversation_submitted_in_a_container_is_answered_by_two_workers(fleet: Compose) -> None:
-    calls = "".join(CALL.format(n=n) for n in range(CALLS))
-    _put(fleet, "/tmp/conversation.yaml", CONVERSATION.format(calls=calls))
+def _converse(fleet: Compose, skill: str, scripts: list[str]) -> dict[str, Any]:
+    """One conversation whose model asks for all scripts at once, then quotes what the first of them printed."""
+    calls = [
+        {"tool": "run_python_script", "arguments": {"skill_name": skill, "script": script}, "as": f"c{number}"}
+        for number, script in enumerate(scripts)
+    ]
+    replies = [{"text": "Looking.", "calls": calls}, {"text": "The answer is ${c0.stdout}"}]
+    file = f"/tmp/{uuid.uuid4().hex}.yaml"
+    fleet.output("exec", "-T", "orchestrator", "sh", "-c", f"cat > {file}", stdin=json.dumps({"replies": replies}))
+    submit = ("skillfleet", "submit", "--json", "--model", f"scripted:{file}", "What is the answer?")
+    report = json.loads(fleet.output("exec", "-T", "orchestrator", *submit))
+    assert isinstance(report, dict)
+    return report
 
-    submit = (
-        "skillfleet",
-        "submit",
-        "--json",
-        "--model",
-        "scripted:/tmp/conversation.yaml",
-        "How much is 6 * 7?",
-    )
-    record = json.loads(fleet.output("exec", "-T", "orchestrator", *submit))
 
-    assert record["status"] == "completed"
-    assert record["answer"].strip() == "The answer is 42"
-    assert len(record["tool_calls"]) == CALLS
-    assert len({call["worker"] for call in record["tool_calls"]}) == 2
+def test_two_workers_share_the_calls_of_a_conversation(fleet: Compose) -> None:
+    # A worker runs one call at a time here, so that six sleeping ones are not all taken by the quicker worker.
+    report = _converse(fleet, "calculator", ["import time; time.sleep(1); print(6 * 7)"] * 6)
+
+    assert report["status"] == "completed"
+    assert report["answer"].strip() == "The answer is 42"
+    assert [call["status"] for call in report["tool_calls"]] == ["succeeded"] * 6
+    assert len({call["worker"] for call in report["tool_calls"]}) == len(WORKERS)
+
+
+def test_a_skill_gets_its_packages_though_the_root_is_read_only(fleet: Compose) -> None:
+    report = _converse(fleet, "tables", ["import tabulate; print(tabulate.__version__)"])
+
+    assert report["answer"].strip() == "The answer is 0.9.0"
 
 
 def test_flower_shows_nothing_without_its_password(fleet: Compose, flower_port: int) -> None:
@@ -107,18 +118,24 @@ def test_flower_shows_nothing_without_its_password(fleet: Compose, flower_port: 
         urllib.request.urlopen(url)
     assert refused.value.code == 401
     basic = base64.b64encode(FLOWER_AUTH.encode()).decode()
-    with urllib.request.urlopen(
-        urllib.request.Request(url, headers={"Authorization": f"Basic {basic}"})
-    ) as answer:
+    allowed = urllib.request.Request(url, headers={"Authorization": f"Basic {basic}"})
+    with urllib.request.urlopen(allowed) as answer:
         assert answer.status == 200
 
 
 def test_the_models_key_reaches_the_orchestrator_and_no_worker(fleet: Compose) -> None:
     assert MODEL_KEY in fleet.output("exec", "-T", "orchestrator", "env")
-    for index in ("1", "2"):
+    for index in WORKERS:
         seen = fleet.output("exec", "-T", "--index", index, "worker", "env")
         assert "SKILLFLEET_REDIS_URL" in seen
         assert "LLM_" not in seen
+
+
+def test_a_worker_reaches_redis_but_not_flower(fleet: Compose) -> None:
+    flower = fleet.output("exec", "-T", "flower", "hostname", "-i").split()[0]
+    fleet.output("exec", "-T", "orchestrator", "python3", "-c", CONNECT, flower, "5555")
+    fleet.output("exec", "-T", "worker", "python3", "-c", CONNECT, "redis", "6379")
+    assert fleet.run("exec", "-T", "worker", "python3", "-c", CONNECT, flower, "5555").returncode != 0
 
 
 @pytest.mark.parametrize("service", ["redis", "orchestrator", "worker", "flower"])
@@ -128,21 +145,24 @@ def test_a_service_has_no_root_no_capability_and_no_writable_root(fleet: Compose
     assert "0" not in fields["Uid"].split()
     assert int(fields["CapEff"], 16) == int(fields["CapBnd"], 16) == 0
     assert fields["NoNewPrivs"] == "1"
-    mounts = fleet.output("exec", "-T", service, "cat", "/proc/mounts").splitlines()
-    assert all(" ro," in mount for mount in mounts if mount.split()[1] == "/")
+    mounts = [line.split() for line in fleet.output("exec", "-T", service, "cat", "/proc/mounts").splitlines()]
+    assert [options.split(",")[0] for _, place, _, options, *_ in mounts if place == "/"] == ["ro"]
 
 
 def test_redis_refuses_strangers_and_keeps_what_it_accepted(fleet: Compose) -> None:
     stranger = fleet.output("exec", "-T", "redis", "sh", "-c", "unset REDISCLI_AUTH; redis-cli ping")
     assert "NOAUTH" in stranger
-    for setting, value in (
-        ("appendonly", "yes"),
-        ("appendfsync", "always"),
-        ("maxmemory-policy", "noeviction"),
-    ):
+    for setting, value in {"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction"}.items():
         assert value in fleet.output("exec", "-T", "redis", "redis-cli", "config", "get", setting).split()
 
 
 def test_the_skills_are_read_only_for_a_worker(fleet: Compose) -> None:
-    assert fleet.output("exec", "-T", "worker", "cat", "/skills/calculator/SKILL.md") == SKILL
+    fleet.output("exec", "-T", "worker", "test", "-f", "/skills/calculator/SKILL.md")
     assert fleet.run("exec", "-T", "worker", "touch", "/skills/calculator/planted").returncode != 0
+
+
+def test_a_container_without_a_process_of_the_fleet_is_not_healthy(fleet: Compose) -> None:
+    python, script = ALIVE
+    alone = fleet.run("run", "--rm", "-T", "--no-deps", "--entrypoint", python, "worker", script)
+    assert alone.returncode == 1, alone.stderr
+    assert "Traceback" not in alone.stderr

@@ -1,7 +1,7 @@
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 
@@ -13,11 +13,8 @@ from tests.workers.skill_folders import write_skill
 from skillfleet_workers.skills.models import Skill
 from skillfleet_workers.skills.paths import (
     LISTED_FILES,
-    OutsideError,
     document,
-    open_compared,
     open_inside,
-    open_pinned,
     read_piece,
 )
 from skillfleet_workers.wire.contract import READ_LIMIT_BYTES, Document, ToolError
@@ -27,14 +24,6 @@ from skillfleet_workers.wire.contract import READ_LIMIT_BYTES, Document, ToolErr
 def skill(tmp_path: Path) -> Skill:
     (tmp_path / "secret.txt").write_text("secret")
     return write_skill(tmp_path / "calc", {"SKILL.MD": "# Calc", "docs/a.md": "A", "docs/deep/b.md": "B"})
-
-
-@pytest.fixture(params=["pinned", "compared"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Both ways of opening: that of Linux, and that of hosts without /proc and O_PATH."""
-    if request.param == "compared":
-        monkeypatch.delattr(os, "O_PATH")
-    return str(request.param)
 
 
 def error_of(skill: Skill, path: str) -> ToolError:
@@ -52,7 +41,6 @@ def text_of(skill: Skill, path: str) -> str:
 
 
 @pytest.mark.parametrize("path", ["docs/a.md", "./docs/a.md", "docs//a.md"])
-@pytest.mark.usefixtures("way")
 def test_a_file_of_the_skill_is_opened(skill: Skill, path: str) -> None:
     assert text_of(skill, path) == "A"
 
@@ -62,33 +50,28 @@ def test_a_file_of_the_skill_is_opened(skill: Skill, path: str) -> None:
     ["", "/etc/passwd", "..", "../secret.txt", "docs/../../secret.txt", "docs/../SKILL.MD", "..\\secret.txt",
      "docs\\a.md", "a\0b", "\ud800"],
 )  # fmt: skip
-@pytest.mark.usefixtures("way")
 def test_a_path_that_is_not_plainly_inside_is_refused(skill: Skill, path: str) -> None:
     assert error_of(skill, path).error == "path_outside_skill"
 
 
 @pytest.mark.parametrize("target", ["{outside}", "/etc/passwd", "/dev/null", "/dev/zero", "/proc/self/environ"])
-@pytest.mark.usefixtures("way")
 def test_a_symlink_that_leaves_the_skill_is_refused(skill: Skill, target: str) -> None:
     (skill.root / "link").symlink_to(target.format(outside=skill.root.parent / "secret.txt"))
     assert error_of(skill, "link").error == "path_outside_skill"
 
 
-@pytest.mark.usefixtures("way")
 def test_a_folder_that_is_a_symlink_out_of_the_skill_is_refused(skill: Skill) -> None:
     (skill.root / "up").symlink_to("..")
     assert error_of(skill, "up/secret.txt").error == "path_outside_skill"
     assert "secret" not in error_of(skill, "up/nothing.txt").fix
 
 
-@pytest.mark.usefixtures("way")
 def test_a_folder_whose_name_begins_like_the_skills_is_outside(skill: Skill) -> None:
     write_skill(skill.root.parent / "calculator", {"a.md": "other"})
     (skill.root / "link").symlink_to(skill.root.parent / "calculator" / "a.md")
     assert error_of(skill, "link").error == "path_outside_skill"
 
 
-@pytest.mark.usefixtures("way")
 def test_a_symlink_that_stays_in_the_skill_is_followed(skill: Skill) -> None:
     (skill.root / "link").symlink_to("docs/a.md")
     (skill.root / "docs" / "back").symlink_to("../docs")
@@ -96,7 +79,6 @@ def test_a_symlink_that_stays_in_the_skill_is_followed(skill: Skill) -> None:
     assert text_of(skill, "docs/back/a.md") == "A"
 
 
-@pytest.mark.usefixtures("way")
 def test_what_is_no_regular_file_is_refused_without_waiting(skill: Skill, monkeypatch: pytest.MonkeyPatch) -> None:
     os.mkfifo(skill.root / "fifo")
     monkeypatch.chdir(skill.root)  # The path of a socket must be short.
@@ -107,7 +89,6 @@ def test_what_is_no_regular_file_is_refused_without_waiting(skill: Skill, monkey
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices")
-@pytest.mark.usefixtures("way")
 def test_a_device_in_the_skill_is_refused(skill: Skill) -> None:
     try:
         os.mknod(skill.root / "device", 0o20666, os.makedev(1, 5))
@@ -116,7 +97,6 @@ def test_a_device_in_the_skill_is_refused(skill: Skill) -> None:
     assert error_of(skill, "device").error == "not_a_file"
 
 
-@pytest.mark.usefixtures("way")
 def test_a_missing_file_is_answered_with_the_files_of_that_folder(skill: Skill) -> None:
     missing = error_of(skill, "docs/c.md")
     assert missing.error == "file_not_found"
@@ -127,7 +107,6 @@ def test_a_missing_file_is_answered_with_the_files_of_that_folder(skill: Skill) 
 
 
 @pytest.mark.parametrize("path", ["x" * 300, "x/" * 3000, "docs/a.md/x", "loop"])
-@pytest.mark.usefixtures("way")
 def test_a_path_that_cannot_exist_is_not_found(skill: Skill, path: str) -> None:
     (skill.root / "loop").symlink_to("loop")
     found = error_of(skill, path)
@@ -144,39 +123,52 @@ def test_at_most_so_many_files_are_listed_and_none_of_tools(skill: Skill) -> Non
     assert not any(name in fix for name in ("venv", "node_modules", "__pycache__", ".git"))
 
 
-@pytest.mark.parametrize("opening", [open_pinned, open_compared])
-def test_a_file_swapped_for_a_symlink_at_any_moment_never_leads_outside(skill: Skill, opening: object) -> None:
-    for number, target in enumerate(("docs/a.md", "../secret.txt")):
-        (skill.root / f"target{number}").symlink_to(target)
+def swap_file(root: Path) -> None:
+    for target in ("docs/deep/b.md", "../../secret/b.md"):
+        (root / "next").symlink_to(target)
+        (root / "next").rename(root / "swapped")
+
+
+def swap_folder(root: Path) -> None:
+    (root / "docs").rename(root / "away")
+    (root / "docs").symlink_to("../secret")
+    (root / "docs").unlink()
+    (root / "away").rename(root / "docs")
+
+
+@pytest.mark.parametrize(
+    ("swap", "path"), [(swap_file, "swapped"), (swap_folder, "docs/b.md"), (swap_folder, "link")]
+)
+def test_what_is_swapped_for_a_symlink_at_any_moment_never_leads_outside(
+    tmp_path: Path, swap: Callable[[Path], None], path: str
+) -> None:
+    write_skill(tmp_path / "secret", {"b.md": "secret"})
+    skill = write_skill(tmp_path / "calc", {"docs/b.md": "B", "docs/deep/b.md": "B"})
+    (skill.root / "link").symlink_to("docs/b.md")
     stop = threading.Event()
 
-    def swap() -> None:
+    def keep_swapping() -> None:
         while not stop.is_set():
-            for number in (0, 1):
-                (skill.root / "next").symlink_to((skill.root / f"target{number}").readlink())
-                (skill.root / "next").rename(skill.root / "swapped")
+            swap(skill.root)
 
-    swapping = threading.Thread(target=swap)
+    swapping = threading.Thread(target=keep_swapping)
     swapping.start()
-    seen = set[bytes]()
-    refused = 0
+    seen = set[bytes | str]()
     try:
-        for _ in range(3000):
-            try:
-                descriptor = opening(skill.root, skill.root / "swapped")  # type: ignore[operator]
-            except (OutsideError, FileNotFoundError):
-                refused += 1
+        for _ in range(1500):
+            file = open_inside(skill.root, path)
+            if isinstance(file, ToolError):
+                seen.add(file.error)
             else:
-                seen.add(os.read(descriptor, 100))
-                os.close(descriptor)
+                with file:
+                    seen.add(file.read())
     finally:
         stop.set()
         swapping.join()
-    assert seen == {b"A"}
-    assert refused
+    assert seen >= {b"B", "path_outside_skill"}
+    assert b"secret" not in seen
 
 
-@pytest.mark.usefixtures("way")
 def test_no_descriptor_is_left_open_by_a_refusal(skill: Skill) -> None:
     os.mkfifo(skill.root / "fifo")
     (skill.root / "link").symlink_to("/etc/passwd")

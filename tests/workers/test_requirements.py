@@ -140,7 +140,7 @@ def test_a_requirements_file_is_read_as_pip_reads_it() -> None:
         "packaging>=20",
         "--extra-index-url https://example.invalid/simple",
         "--only-binary :all:",
-        "foo@ https://example.invalid/foo.zip#sha1=1",
+        "foo @ https://example.invalid/foo.zip#sha1=1",
     ]
 
 

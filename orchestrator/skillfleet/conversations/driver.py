@@ -48,7 +48,8 @@ class Driver:
         """Until `stop`; then hand back what is held, so that others go on at once."""
         threading.Thread(target=self._keep_leases, name="leases", daemon=True).start()
         while not self._stop.is_set():
-            self._free.acquire()
+            if not self._free.acquire(timeout=IDLE_S):
+                continue
             try:
                 claim = self._next_claim()
             except redis.RedisError as error:
@@ -58,6 +59,8 @@ class Driver:
             if claim is None:
                 self._free.release()
                 continue
+            with self._held_lock:
+                self._held[claim.conversation.id] = claim.fence
             threading.Thread(target=self._serve, args=(claim,), daemon=True).start()
         self._hand_back()
 
@@ -73,8 +76,6 @@ class Driver:
 
     def _serve(self, claim: Claim) -> None:
         name = claim.conversation.id
-        with self._held_lock:
-            self._held[name] = claim.fence
         try:
             self._advance(claim)
         except redis.RedisError as error:

@@ -37,11 +37,11 @@ def step(conversation: Conversation, event: Event, now: float) -> Moved:
         return conversation, []
     match event:
         case Submitted():
-            return conversation.model_copy(update={"status": "running"}), [CallModel()]
+            return _begin(conversation)
         case ModelReplied():
-            return _model_replied(conversation, event, now)
+            return _model_replied(conversation, event, now) if pending(conversation) else (conversation, [])
         case ModelFailed(problem):
-            return _finish(conversation, "failed", now, problem)
+            return _finish(conversation, "failed", now, problem) if pending(conversation) else (conversation, [])
         case ToolFinished():
             return _tool_finished(conversation, event, now)
         case ToolUnstarted(key):
@@ -66,6 +66,12 @@ def wanted(conversation: Conversation, effects: list[Effect]) -> list[Effect]:
     return effects
 
 
+def _begin(conversation: Conversation) -> Moved:
+    if conversation.status != "queued":
+        return conversation, []
+    return conversation.model_copy(update={"status": "running"}), [CallModel()]
+
+
 def _model_replied(conversation: Conversation, event: ModelReplied, now: float) -> Moved:
     moved = conversation.model_copy(
         update={
@@ -79,14 +85,14 @@ def _model_replied(conversation: Conversation, event: ModelReplied, now: float) 
         answered = moved.model_copy(update={"answer": event.message.content})
         return _finish(answered, "completed", now)
     offered = frozenset(tool.function.name for tool in conversation.tools)
-    runs = tuple(_begin(moved, index, call, offered, now) for index, call in enumerate(calls))
+    runs = tuple(_run_of(moved, index, call, offered, now) for index, call in enumerate(calls))
     moved = moved.model_copy(update={"runs": (*moved.runs, *runs)})
     if not moved.out:
         return _close_turn(moved, now)
     return moved, [RunTool(run) for run in moved.out]
 
 
-def _begin(conversation: Conversation, index: int, call: ToolCall, offered: frozenset[str], now: float) -> ToolRun:
+def _run_of(conversation: Conversation, index: int, call: ToolCall, offered: frozenset[str], now: float) -> ToolRun:
     ref = CallRef(conversation_id=conversation.id, turn=conversation.turn, index=index)
     base = ToolRun(ref=ref, tool_call_id=call.id, name=call.function.name)
     match dispatch(call.function, offered):

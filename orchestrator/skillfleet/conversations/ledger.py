@@ -34,7 +34,8 @@ class Nothing:
 
 class Ledger(Protocol):
     def submit(self, spec: ConversationSpec) -> float:
-        """Accept: when this returns (the time of acceptance), the conversation is stored and due."""
+        """Accept: when this returns (the time of acceptance), the conversation is stored and due. Doing it again
+        changes nothing."""
         ...
 
     def claim(self, only: str | None = None) -> Claim | Nothing:
@@ -42,8 +43,8 @@ class Ledger(Protocol):
         ...
 
     def commit(self, fence: int, after: Conversation, told: Sequence[Told], due: float | None) -> bool:
-        """Store one step; False when the fence is stale. `due` is when to look again (seconds since the epoch),
-        None to keep the lease; a terminal conversation is never due again."""
+        """Store one step; False when the fence is stale. With `due`, when to look again (seconds since the epoch),
+        the lease ends; None keeps it. A terminal conversation is let go, and never due again."""
         ...
 
     def renew(self, conversation_id: str, fence: int) -> bool:

@@ -1,6 +1,7 @@
 """The ledger in redis: submit, claim and commit are one Lua call each."""
 
 import json
+import secrets
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -76,7 +77,8 @@ class RedisLedger:
             keys=[keys.state(name), keys.events(name), keys.calls(name), self._due],
             args=[
                 name, fence, _state_json(after), after.status, "" if due is None else int(due * 1000),
-                ",".join(run.key for run in after.out), self._ttl_s, *(part for entry in told for part in entry),
+                ",".join(run.key for run in after.out), self._ttl_s, secrets.token_hex(8),
+                *(part for entry in told for part in entry),
             ],
         )  # fmt: skip
         return bool(done)

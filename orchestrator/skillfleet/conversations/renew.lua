@@ -1,7 +1,7 @@
 -- KEYS state due  ARGV id fence lease_ms release('1' hands back); answers 0 when the lease is lost
 if redis.call('HGET', KEYS[1], 'fence') ~= ARGV[2] then return 0 end
 if ARGV[4] == '1' then
-  if not ended(KEYS[1]) then ring(KEYS[1], ARGV[1]) end
+  ring(KEYS[1], ARGV[1])
   redis.call('HINCRBY', KEYS[1], 'fence', 1)
   return 1
 end

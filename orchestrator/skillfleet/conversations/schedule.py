@@ -59,7 +59,7 @@ def _news_of(run: ToolRun, record: CallRecord | None, queue_empty: bool, now: fl
         assert record is not None
         if now >= record.beat_at + LOST_AFTER_S:
             yield ToolLost(run.key)
-    elif queue_empty and now >= _resend_at(run):
+    elif now >= _resend_at(run, queue_empty):
         yield ToolUnstarted(run.key)
 
 
@@ -67,13 +67,14 @@ def _look_at(run: ToolRun, record: CallRecord | None, now: float) -> float:
     if _started(run, record):
         assert record is not None
         return max(record.beat_at, now) + LOST_AFTER_S
-    return max(_resend_at(run), now + RESEND_AFTER_S)
+    return max(_resend_at(run, queue_empty=True), now + RESEND_AFTER_S)
 
 
 def _started(run: ToolRun, record: CallRecord | None) -> bool:
     return record is not None and record.attempt >= run.ref.attempt
 
 
-def _resend_at(run: ToolRun) -> float:
+def _resend_at(run: ToolRun, queue_empty: bool) -> float:
     """Later and later, so that a long queue is never made longer by a storm of copies."""
-    return run.sent_at + min(RESEND_CAP_S, RESEND_AFTER_S * 2.0 ** (run.sends - 1))
+    doubled = 2.0 ** (run.sends - 1)
+    return run.sent_at + (min(RESEND_CAP_S, RESEND_AFTER_S * doubled) if queue_empty else RESEND_CAP_S * doubled)

@@ -1,5 +1,6 @@
--- KEYS state events index  ARGV id spec state status due bell index_ttl_ms (kind data)*
-if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+-- KEYS state events index  ARGV id spec state status due bell index_ttl_ms (kind data)*; answers when it was accepted
+local accepted = redis.call('HGET', KEYS[1], 'created')
+if accepted then return tonumber(accepted) end
 local now = now_ms()
 redis.call('HSET', KEYS[1], 'spec', ARGV[2], 'state', ARGV[3], 'status', ARGV[4], 'fence', 0, 'seq', 0,
   'due', ARGV[5], 'bell', ARGV[6], 'created', now, 'out', '')

@@ -78,14 +78,14 @@ class OpenAIModel:
         return got if isinstance(got, Failure) else read_reply(got, messages)
 
     def _last(self, failure: Failure, tries: int, left: float) -> Problem:
-        """Why nothing more is tried; without the key, which providers like to quote."""
+        """The failure, and why nothing more is tried."""
         parts = [failure.problem.message]
         if tries <= min(failure.retries, self._max_retries):
             asked = f"it asks for {failure.wait_s:g} seconds and " if failure.wait_s else ""
             parts.append(f"{asked}the conversation has only {left:.0f} seconds left")
         if tries > 1:
             parts.append(f"tried {tries} times")
-        message = "; ".join(parts).replace(self._key.get_secret_value(), "[key]")
+        message = "; ".join(parts)
         return failure.problem.model_copy(update={"message": message})
 
     def _connected(self) -> "OpenAIClient":

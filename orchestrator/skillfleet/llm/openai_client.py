@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 import openai
+from pydantic import SecretStr
 
 from . import failures
 from .failures import NEVER, Failure
@@ -34,6 +35,7 @@ class OpenAIClient:
         )
         self._completions = sdk.chat.completions.with_streaming_response
         self._where = where
+        self._key = SecretStr(api_key)
 
     def complete(self, model: str, body: dict[str, Any], *, timeout_s: float) -> bytes | Failure:
         """The body of one chat completion; `timeout_s` bounds it from the first to the last byte."""
@@ -49,17 +51,23 @@ class OpenAIClient:
                 ) as response,
                 _cut_at(deadline, response.http_response),
             ):
-                return response.read()
+                return self._without_key(response.read())
         except openai.APIStatusError as refused:
             answer = refused.response
-            return failures.of_status(answer.status_code, answer.content, answer.headers, time.time())
+            said = self._without_key(answer.content)
+            return failures.of_status(answer.status_code, said, answer.headers, time.time())
         except openai.APIConnectionError as broken:
-            return self._no_answer(broken.__cause__ or broken, timeout_s)
+            return self._no_answer(broken.__cause__ or broken, timeout_s, deadline)
         except httpx2.HTTPError as broken:
-            return self._no_answer(broken, timeout_s)
+            return self._no_answer(broken, timeout_s, deadline)
 
-    def _no_answer(self, why: BaseException, timeout_s: float) -> Failure:
-        if isinstance(why, httpx2.TimeoutException) and not isinstance(why, httpx2.ConnectTimeout):
+    def _without_key(self, body: bytes) -> bytes:
+        """Providers quote it in their errors; later, cut to length, half of it would be found no more."""
+        return body.replace(self._key.get_secret_value().encode(), b"[key]")
+
+    def _no_answer(self, why: BaseException, timeout_s: float, deadline: float) -> Failure:
+        silent = isinstance(why, httpx2.TimeoutException) and not isinstance(why, httpx2.ConnectTimeout)
+        if silent or time.monotonic() >= deadline:
             return failures.timed_out(timeout_s, retries=failures.ALWAYS)
         reason = str(why) or type(why).__name__
         if isinstance(why, _OUR_FAULT):

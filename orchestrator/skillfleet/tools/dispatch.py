@@ -28,10 +28,13 @@ def dispatch(call: FunctionCall, offered: frozenset[str]) -> Dispatch | ToolErro
         )
     try:
         arguments = json.loads(call.arguments or "{}")
-    except ValueError as wrong:
+        json.dumps(arguments, ensure_ascii=False).encode()  # Half a surrogate pair passes as JSON, but is no text.
+    except (ValueError, RecursionError) as wrong:
         return _malformed(call, f"are not JSON: {wrong}")
     if not isinstance(arguments, dict):
         return _malformed(call, "are not a JSON object")
+    if unknown := sorted(arguments.keys() - spec.request.model_fields.keys()):
+        return _malformed(call, f"do not fit: it has no parameter {unknown[0]!r}")
     try:
         request = spec.request.model_validate(arguments)
     except ValidationError as wrong:

@@ -83,7 +83,7 @@ class _Evaluator:
             case ast.BinOp(op=ast.Pow()):
                 return self.power(self.value(node.left), self.value(node.right))
             case ast.BinOp() if type(node.op) in OPERATORS:
-                return _bounded(OPERATORS[type(node.op)](self.value(node.left), self.value(node.right)))
+                return _bounded(Fraction(OPERATORS[type(node.op)](self.value(node.left), self.value(node.right))))
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return self.call(name, [self.value(argument) for argument in args])
         raise CalcError(_not_supported(node, self.source))
@@ -228,7 +228,7 @@ CONSTANTS = {
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("expression", help="for example '2 * (0.1 + 0.2) ** 3'; put -- before one that starts with a minus")
+    parser.add_argument("expression", help="such as '2 * (0.1 + 0.2) ** 3'; put -- before a leading minus")
     parser.add_argument("--digits", type=int, default=15, help="significant digits where the result is rounded")
     parser.add_argument("--json", action="store_true", help="value, fraction and whether it is exact")
     options = parser.parse_args(arguments)

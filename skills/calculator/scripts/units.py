@@ -53,9 +53,7 @@ FACTORS: dict[str, dict[str, str]] = {
 """Of each unit in its dimension's base unit. Exact by definition; gallons, pints and cups are those of the US."""
 
 UNITS = {
-    name: Unit(dimension, Fraction(factor))
-    for dimension, units in FACTORS.items()
-    for name, factor in units.items()
+    name: Unit(dimension, Fraction(factor)) for dimension, units in FACTORS.items() for name, factor in units.items()
 } | {
     "K": Unit("temperature", Fraction(1)),
     "C": Unit("temperature", Fraction(1), Fraction("273.15")),

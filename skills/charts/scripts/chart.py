@@ -132,7 +132,7 @@ def _line(axes: Axes, columns: Columns, spec: Spec) -> None:
     words = isinstance(at[0], str)
     for name, group in split(columns | {spec.x: list(at)}, spec.series).items():
         points = list(zip(group[spec.x], _heights(group, spec), strict=True))
-        points = points if words else sorted(points)  # type: ignore[type-var]
+        points = points if words else sorted(points)
         axes.plot([x for x, _ in points], [y for _, y in points], marker="o", markersize=4, label=name)
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TypeAlias
 
 import pandas as pd
 
@@ -10,7 +11,7 @@ SEPARATORS = ",;\t|"
 MISSING = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-")
 """Mean "missing" in a column whose other values are numbers; among words they may be words (NA is Namibia)."""
 
-Source = str | Path | pd.DataFrame
+Source: TypeAlias = str | Path | pd.DataFrame
 """The path of a CSV file, or a frame that was loaded and filtered already."""
 
 

@@ -101,6 +101,8 @@ class Capture:
         return self.done and self.verdict is None and self.refused is None
 
     def hear(self, line: str) -> None:
+        if self.done:  # what follows a late order to kill is not about this run
+            return
         word, _, rest = line.partition(" ")
         elapsed_ms = (time.monotonic() - self.began) * 1000
         match word:

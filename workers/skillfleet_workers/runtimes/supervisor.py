@@ -120,7 +120,7 @@ def read_request(control: _socket.socket) -> tuple[list[int], list[bytes]]:
     """Eight bytes of length, with which come stdin, stdout and stderr; then fields, each ended by a NUL:
     folder, count of arguments, arguments, NAME=value..."""
     head, passed, _, _ = control.recvmsg(8, _socket.CMSG_SPACE(DESCRIPTORS))
-    if not head:
+    if not passed:  # the worker is gone, or this is its late order to kill the run before
         raise EOFError
     streams = memoryview(passed[0][2][:DESCRIPTORS]).cast("i").tolist()
     length = int.from_bytes(head + read_exactly(control, 8 - len(head)), "big")
@@ -176,7 +176,7 @@ def be_init(control: _socket.socket) -> None:
 
 
 def hold_run(control: _socket.socket, script: int, failure: int) -> bool:
-    """Wait for the script or for the order to kill it; leave no process of it; False when the worker is gone."""
+    """Wait for the script or for the order to kill it; leave no process of it; False when this was the last."""
     poller = select.poll()
     watched = watch(poller, script)
     poller.register(control, 0)  # until exec what comes there is the child's to read; a hang-up is told anyway
@@ -197,7 +197,7 @@ def hold_run(control: _socket.socket, script: int, failure: int) -> bool:
     if ordered or not LINUX:
         with suppress(ProcessLookupError):  # the whole group at once, so that it can't outrun the walk
             os.killpg(script, signal.SIGKILL)
-    return clean_up(control, script, ended)
+    return clean_up(control, script, ended) and not ordered
 
 
 def clean_up(control: _socket.socket, script: int, ended: list[Ended]) -> bool:

@@ -19,8 +19,8 @@ BINARY_PROBE_BYTES = 8_192
 LONGEST_CHARACTER_BYTES = 4
 SKIPPED_FOLDERS = frozenset({"venv", "node_modules", "__pycache__"})
 
-_DESCRIPTORS = Path("/proc/self/fd")
-_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+_ENTER = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_DIRECTORY
 
 
 def document(skill: Skill, relative_path: str | None, offset: int = 0) -> Document | ToolError:
@@ -48,9 +48,7 @@ def document(skill: Skill, relative_path: str | None, offset: int = 0) -> Docume
     )
 
 
-def read_piece(
-    file: BinaryIO, offset: int, limit: int = READ_LIMIT_BYTES
-) -> tuple[str, int | None, int] | ToolError:
+def read_piece(file: BinaryIO, offset: int, limit: int = READ_LIMIT_BYTES) -> tuple[str, int | None, int] | ToolError:
     """The text from `offset` on, at most `limit` bytes of it; where to read on (None: it ends here); the
     file's size. Pieces end at a line's end where there is one, else at a character's."""
     total = file.seek(0, 2)
@@ -86,11 +84,11 @@ def _cut(data: bytes) -> int:
     return len(data) - len(begun)
 
 
-class OutsideError(Exception):
+class _OutsideError(Exception):
     """The path leads out of the skill."""
 
 
-class NoFileError(Exception):
+class _NoFileError(Exception):
     """There is something at the path, but no regular file."""
 
 
@@ -98,12 +96,11 @@ def open_inside(root: Path, relative: str) -> BufferedReader | ToolError:
     """`root` is a skill's resolved folder. Symlinks may be followed as long as they end in it."""
     if not _is_relative(relative):
         return _outside(relative)
-    pinned = hasattr(os, "O_PATH") and _DESCRIPTORS.is_dir()
     try:
-        descriptor = (open_pinned if pinned else open_compared)(root, root / relative)
-    except OutsideError:
+        descriptor = _open_beneath(root, root / relative)
+    except _OutsideError:
         return _outside(relative)
-    except NoFileError:
+    except _NoFileError:
         fix = f"Name a file. {_files_near(root, relative)}"
         return ToolError(error="not_a_file", message=f"{_shown(relative)} is no regular file.", fix=fix)
     except OSError as failed:
@@ -111,35 +108,35 @@ def open_inside(root: Path, relative: str) -> BufferedReader | ToolError:
     return os.fdopen(descriptor, "rb")
 
 
-def open_pinned(root: Path, path: Path) -> int:
-    """Linux: pin what the path leads to without opening it (opening some devices has effects), then judge
-    and open exactly that."""
-    pin = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    try:
-        link = _DESCRIPTORS / str(pin)
-        _judge(root, Path(link.readlink()), os.fstat(pin))
-        return os.open(link, _READ)
-    finally:
-        os.close(pin)
-
-
-def open_compared(root: Path, path: Path) -> int:
-    """Elsewhere: judge, open, and see that the same file was opened."""
+def _open_beneath(root: Path, path: Path) -> int:
+    """Symlinks are resolved first; then each part is opened from the folder before it and none may be a symlink:
+    whatever is swapped meanwhile, nothing outside is touched. What is no regular file is not opened at all, as
+    opening has effects on some devices and waits on others."""
     real = Path(os.path.realpath(path, strict=True))
-    before = real.stat()
-    _judge(root, real, before)
-    descriptor = os.open(real, _READ | os.O_NOFOLLOW)
-    if os.path.samestat(before, os.fstat(descriptor)) and str(real) == os.path.realpath(path):
-        return descriptor
-    os.close(descriptor)
-    raise OutsideError
-
-
-def _judge(root: Path, real: Path, status: os.stat_result) -> None:
     if not real.is_relative_to(root):
-        raise OutsideError
+        raise _OutsideError
+    *folders, name = real.relative_to(root).parts or (".",)
+    parent = os.open(root, _ENTER)
+    try:
+        for folder in folders:
+            inner = os.open(folder, _ENTER, dir_fd=parent)
+            os.close(parent)
+            parent = inner
+        _must_be_regular(os.stat(name, dir_fd=parent, follow_symlinks=False))
+        descriptor = os.open(name, _READ, dir_fd=parent)
+    finally:
+        os.close(parent)
+    try:
+        _must_be_regular(os.fstat(descriptor))
+    except _NoFileError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _must_be_regular(status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise NoFileError
+        raise _NoFileError
 
 
 def _is_relative(path: str) -> bool:

@@ -49,9 +49,7 @@ def _filled(skill: Skill, fields: dict[str, Any]) -> Skill:
         problems.append(f"the description is longer than {MAX_DESCRIPTION} characters")
     timeout = _timeout(own.get("timeout", fields.get("timeout")), problems)
     env = _words(own.get("env"), "env", problems)
-    problems += [
-        f"env: {_shown(name)} is no name of a variable; ignored" for name in env if not _is_variable(name)
-    ]
+    problems += [f"env: {_shown(name)} is no name of a variable; ignored" for name in env if not _is_variable(name)]
     return replace(
         skill,
         timeout=timeout,

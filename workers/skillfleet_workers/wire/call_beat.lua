@@ -1,5 +1,5 @@
 -- KEYS state calls events  ARGV call attempt; answers 0 when the call is no longer wanted
-if ended(KEYS[1]) then return 0 end
+if not is_out(KEYS[1], ARGV[1]) then return 0 end
 if tonumber(redis.call('HGET', KEYS[2], ARGV[1] .. ':attempt') or 0) ~= tonumber(ARGV[2]) then return 0 end
 redis.call('HSET', KEYS[2], ARGV[1] .. ':beat', now_ms())
 return 1

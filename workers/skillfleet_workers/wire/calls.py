@@ -1,6 +1,7 @@
 """The ledger of calls: a worker claims an attempt, proves its life, commits the result; one Lua call each."""
 
 import json
+import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
@@ -68,8 +69,8 @@ class CallLedger:
 
     def claim(self, ref: CallRef, worker: str) -> Claimed:
         """`taken`: this attempt (or a later one) was started before, or has its result; leave it alone.
-        `ended`: the conversation no longer wants it."""
-        return cast(Claimed, self._claim(keys=_keys(ref), args=[ref.key, ref.attempt, worker]))
+        `ended`: the conversation does not wait for it (any more)."""
+        return cast(Claimed, self._claim(keys=_keys(ref), args=[ref.key, ref.attempt, worker, secrets.token_hex(8)]))
 
     def beat(self, refs: Iterable[CallRef]) -> list[CallRef]:
         """Prove that these calls live; return those that are no longer wanted."""

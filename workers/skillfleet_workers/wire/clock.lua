@@ -15,6 +15,13 @@ local function ended(state)
     or s[1] == 'cancelled' or s[1] == 'expired'
 end
 
+-- Whether the conversation still waits for this call.
+local function is_out(state, call)
+  if ended(state) then return false end
+  local out = redis.call('HGET', state, 'out') or ''
+  return string.find(',' .. out .. ',', ',' .. call .. ',', 1, true) ~= nil
+end
+
 -- Due now, and the doorbell: a short list that may be lost, so it must never grow.
 local function ring(state, id)
   local k = redis.call('HMGET', state, 'due', 'bell')

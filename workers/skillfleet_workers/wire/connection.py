@@ -128,6 +128,8 @@ class RedisUrls:
     @property
     def safe(self) -> str:
         """For people and logs: without the password."""
+        if self.is_socket:
+            return f"unix://{urlsplit(self.url).path}"
         parts = urlsplit(self.url)
         host = parts.netloc.rpartition("@")[2]
         return urlunsplit(parts._replace(netloc=host))

@@ -6,7 +6,7 @@ PREFIX = "skillfleet"
 
 
 def state(conversation_id: str) -> str:
-    """Hash: spec, state, status, step, fence, pending, cancel, seq."""
+    """Hash: spec, state, status, fence, out, cancel, seq, created, and the names of its due set and doorbell."""
     return f"{PREFIX}:{{{conversation_id}}}:state"
 
 
@@ -38,9 +38,15 @@ class FleetKeys:
         """List: the doorbell; may be lost without harm."""
         return f"{PREFIX}:bell:{self.fleet}"
 
-    def live(self, role: str, name: str) -> str:
-        """String: the JSON of a LiveProcess; gone soon after its process is."""
-        return f"{PREFIX}:live:{self.fleet}:{role}:{name}"
+    @property
+    def live(self) -> str:
+        """Sorted set: `role:name` of orchestrators and workers by when they last said that they live."""
+        return f"{PREFIX}:live:{self.fleet}"
+
+    @property
+    def about(self) -> str:
+        """Hash: `role:name` to the JSON of a LiveProcess."""
+        return f"{PREFIX}:live:{self.fleet}:about"
 
 
 def task_queue(fleet: str) -> str:

@@ -1,9 +1,9 @@
-"""Who lives on a fleet: every orchestrator and worker says so every few seconds, under a key that expires."""
+"""Who lives on a fleet: every orchestrator and worker says so every few seconds, and is forgotten when it falls silent."""
 
 import logging
 import threading
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, cast
 
 import redis
 
@@ -11,7 +11,7 @@ from .contract import WireModel
 from .keys import FleetKeys
 
 EVERY_S = 3.0
-EXPIRES_S = 12
+SILENT_S = 12.0
 
 Role = Literal["orchestrator", "worker"]
 log = logging.getLogger(__name__)
@@ -30,30 +30,40 @@ class LiveProcess(WireModel):
     isolation: str = ""
     runtimes: tuple[str, ...] = ()
 
+    @property
+    def member(self) -> str:
+        return f"{self.role}:{self.name}"
+
 
 class Presence:
     """Publishes `describe()` until closed, from a thread of its own: it must go on while tasks end."""
 
     def __init__(self, client: redis.Redis, fleet: str, describe: Callable[[], LiveProcess]) -> None:
         self._client = client
-        self._fleet = FleetKeys(fleet)
+        self._keys = FleetKeys(fleet)
         self._describe = describe
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
 
     def start(self) -> None:
+        """Raises redis.RedisError when the first word cannot be said."""
         self._publish()
         self._thread.start()
 
     def close(self) -> None:
         self._stop.set()
         self._thread.join()
-        me = self._describe()
-        self._client.delete(self._fleet.live(me.role, me.name))
+        try:
+            _forget(self._client, self._keys, [self._describe().member])
+        except redis.RedisError as error:
+            log.warning("cannot reach redis to say goodbye: %s", error)
 
     def _publish(self) -> None:
         me = self._describe()
-        self._client.set(self._fleet.live(me.role, me.name), me.model_dump_json(), ex=EXPIRES_S)
+        pipe = self._client.pipeline()
+        pipe.zadd(self._keys.live, {me.member: _now(self._client)})
+        pipe.hset(self._keys.about, me.member, me.model_dump_json())
+        pipe.execute()
 
     def _run(self) -> None:
         while not self._stop.wait(EVERY_S):
@@ -63,6 +73,28 @@ class Presence:
                 log.warning("cannot reach redis to say that I live: %s", error)
 
 
-def live_processes(client: redis.Redis, fleet: str, role: str = "*") -> list[LiveProcess]:
-    names = sorted(client.scan_iter(FleetKeys(fleet).live(role, "*"), count=1000))
-    return [LiveProcess.model_validate_json(text) for text in client.mget(names) if text] if names else []
+def live_processes(client: redis.Redis, fleet: str) -> list[LiveProcess]:
+    """By role and name. Those that have been silent for long are forgotten on the way."""
+    names = FleetKeys(fleet)
+    heard = cast(list[tuple[str, float]], client.zrange(names.live, 0, -1, withscores=True))
+    if not heard:
+        return []
+    horizon = _now(client) - SILENT_S
+    if silent := [member for member, at in heard if at < horizon]:
+        _forget(client, names, silent)
+    living = sorted(member for member, at in heard if at >= horizon)
+    about = cast(list[str | None], client.hmget(names.about, living)) if living else []
+    return [LiveProcess.model_validate_json(text) for text in about if text]
+
+
+def _forget(client: redis.Redis, names: FleetKeys, members: list[str]) -> None:
+    pipe = client.pipeline()
+    pipe.zrem(names.live, *members)
+    pipe.hdel(names.about, *members)
+    pipe.execute()
+
+
+def _now(client: redis.Redis) -> float:
+    """By redis' clock: those of the fleet's machines may differ."""
+    seconds, micros = client.time()
+    return seconds + micros / 1e6

@@ -1,0 +1,51 @@
+"""Alternating rounds, and what they came to."""
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+Case = Callable[[], Sequence[float]]
+"""One round of one side: its samples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """`low` and `high` are the 10th and 90th percentile."""
+
+    median: float
+    low: float
+    high: float
+    runs: int
+
+
+def interleaved(cases: Mapping[str, Case], rounds: int) -> dict[str, list[float]]:
+    """Every side once a round, the first one last in the next: what else the machine does hits all alike."""
+    samples: dict[str, list[float]] = {name: [] for name in cases}
+    for number in range(rounds):
+        order = list(cases) if number % 2 == 0 else list(reversed(cases))
+        for name in order:
+            samples[name] += cases[name]()
+    return samples
+
+
+def summary(samples: Sequence[float]) -> Summary:
+    ordered = sorted(samples)
+    last = len(ordered) - 1
+    return Summary(
+        median=statistics.median(ordered),
+        low=ordered[round(last * 0.1)],
+        high=ordered[round(last * 0.9)],
+        runs=len(ordered),
+    )
+
+
+def row(name: str, found: Summary, unit: str) -> str:
+    return (
+        f"  {name:<28}{found.median:>9.2f} {unit:<5}"
+        f"  ({found.low:.2f} to {found.high:.2f}, {found.runs} runs)"
+    )
+
+
+def compared(ours: Summary, peer: Summary, *, more_is_better: bool) -> str:
+    factor = ours.median / peer.median if more_is_better else peer.median / ours.median
+    return f"  {'':<28}{factor:>9.2f} times {'as many' if more_is_better else 'as fast'} as the peer"

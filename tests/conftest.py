@@ -1,0 +1,57 @@
+"""What tests of every folder share: a short state folder, a private redis, and the rule for what is missing."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from skillfleet.local.redis_server import PrivateRedis
+from skillfleet_workers.wire.connection import FleetSettings, RedisUrls
+
+Require = Callable[[bool, str], None]
+
+
+def require_or_skip(condition: bool, reason: str) -> None:
+    """What a test needs and the machine lacks: locally the test is skipped, in CI (env CI=true) it fails."""
+    if condition:
+        return
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"CI must have it: {reason}")
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def require() -> Require:
+    return require_or_skip
+
+
+def _short_folder() -> Iterator[Path]:
+    # Not pytest's tmp_path: unix sockets live in it, and their paths must stay short.
+    folder = Path(tempfile.mkdtemp(prefix="sf-", dir="/tmp"))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def state_dir() -> Iterator[Path]:
+    yield from _short_folder()
+
+
+@pytest.fixture(scope="session")
+def private_redis() -> Iterator[RedisUrls]:
+    """One private redis for the whole run; use `redis_urls` for a clean one."""
+    for folder in _short_folder():
+        settings = FleetSettings(redis_url=None, state_dir=folder)
+        with PrivateRedis(settings):
+            yield RedisUrls.of(settings)
+
+
+@pytest.fixture
+def redis_urls(private_redis: RedisUrls) -> RedisUrls:
+    """A redis without a key."""
+    with private_redis.client() as client:
+        client.flushall()
+    return private_redis

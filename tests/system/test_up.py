@@ -1,0 +1,102 @@
+"""`up`: a whole fleet in the foreground, found by submits from other shells, mended when a part of it dies."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psutil
+from tests.system.fleet import Place, interrupt, wait_for
+from tests.system.replies import call, held, python
+
+from skillfleet.fleet import Fleet
+from skillfleet_workers.wire.presence import LiveProcess
+
+
+@contextmanager
+def up(place: Place, *, workers: int) -> Iterator[Fleet]:
+    """The fleet from the Python side, once all of it is there; ended with SIGINT, as Ctrl-C does."""
+    running = place.start("up", "--no-flower", "--workers", str(workers), SKILLFLEET_WORKER_CONCURRENCY="1")
+    try:
+        wait_for(lambda: place.socket.exists() or running.poll() is not None, "redis runs")
+        assert running.poll() is None, place.log("up")
+        with place.fleet() as fleet:
+            wait_for(lambda: len(fleet.running()) == 1 + workers, "up has started all of it")
+            yield fleet
+    finally:
+        code = interrupt(running)
+    assert code == 0, place.log("up")
+    assert not place.living()
+
+
+def workers(fleet: Fleet) -> tuple[LiveProcess, ...]:
+    return fleet.running("worker")
+
+
+def test_a_submit_from_another_shell_uses_the_fleet_that_runs(place: Place) -> None:
+    model = place.script([python("print(6 * 7)", "six")], "It is ${six.stdout}.")
+    with up(place, workers=2) as fleet:
+        names = {worker.name for worker in workers(fleet)}
+        answered = place.cli("submit", "--model", model, "How much is 6 * 7?")
+        (report,) = fleet.list()
+
+        assert (answered.returncode, answered.stdout) == (0, "It is 42.\n")
+        assert {call.worker for call in report.tool_calls} <= names
+        assert len(place.commands("worker")) == len(names) == 2
+
+
+def test_a_detached_submit_prints_the_id_under_which_the_answer_is_found(place: Place) -> None:
+    model = place.script([python("print(6 * 7)", "six")], "It is ${six.stdout}.")
+    with up(place, workers=1):
+        detached = place.cli("submit", "--detach", "--model", model, "How much is 6 * 7?")
+        result = place.cli("result", detached.stdout.strip())
+
+    assert (detached.returncode, detached.stderr) == (0, "")
+    assert (result.returncode, result.stdout) == (0, "It is 42.\n")
+
+
+def test_ctrl_c_in_a_follower_leaves_the_conversation_to_its_fleet(place: Place) -> None:
+    marker, gate = place.folder / "marker", place.folder / "gate"
+    model = place.script([python(held(marker, gate), "a")], "${a.stdout}")
+    with up(place, workers=1) as fleet:
+        submit = place.start("submit", "--model", model, "Wait.")
+        wait_for(marker.exists, "the script runs")
+        (name,) = (report.id for report in fleet.list())
+
+        assert interrupt(submit) == 130
+        assert name in place.log("submit")
+        assert fleet.status(name).status == "running"
+        gate.touch()
+        assert fleet.result(name).answer == "holding\nlet go"
+
+
+def test_up_starts_a_killed_worker_again_and_the_conversation_goes_on(place: Place) -> None:
+    marker = place.folder / "marker"
+    model = place.script([python(held(marker), "lost")], [call("list_skills")], "${lost.error}")
+    with up(place, workers=1) as fleet:
+        name = fleet.submit("Wait.", model=model)
+        script = psutil.Process(int(wait_for(lambda: marker.exists() and marker.read_text(), "the script runs")))
+        (victim,) = workers(fleet)
+        assert script.is_running()
+        psutil.Process(victim.pid).send_signal(signal.SIGKILL)
+        report = fleet.result(name)
+
+        assert not script.is_running()
+        assert report.answer == "worker_lost"
+        assert [(made.name, made.status) for made in report.tool_calls] == [
+            ("run_python_script", "lost"),
+            ("list_skills", "succeeded"),
+        ]
+        assert report.tool_calls[1].worker != victim.name
+        assert "worker 1 had died and is started again" in place.log("up")
+
+
+def test_ctrl_c_ends_up_and_all_that_runs_on_it(place: Place) -> None:
+    marker = place.folder / "marker"
+    model = place.script([python(held(marker))], "Never said.")
+    with up(place, workers=1) as fleet:
+        name = fleet.submit("Wait.", model=model)
+        script = psutil.Process(int(wait_for(lambda: marker.exists() and marker.read_text(), "the script runs")))
+        assert script.is_running()
+    assert not script.is_running()
+    with place.fleet() as fleet:
+        assert fleet.status(name).status == "running"
