@@ -21,7 +21,7 @@ def spent_ms(sessions: Mapping[str, int]) -> dict[str, float]:
     return {name: by_session.get(session, 0.0) for name, session in sessions.items()}
 
 
-def cost_ms(sessions: Mapping[str, int], action: Callable[[int], None], count: int) -> dict[str, float]:
+def cost_ms(sessions: Mapping[str, int], action: Callable[[int], float], count: int) -> dict[str, float]:
     """Processor milliseconds for each of `count`, by part."""
     before = spent_ms(sessions)
     action(count)

@@ -1,6 +1,5 @@
 """Both sides as real processes on one private redis: ours as in production, the peer as `celery worker`."""
 
-import itertools
 import os
 import time
 from pathlib import Path
@@ -8,7 +7,8 @@ from typing import Self
 
 import yaml
 
-from skillfleet.conversations.models import ConversationSpec, Limits
+from skillfleet.conversations.ledger import Claim
+from skillfleet.conversations.models import ConversationSpec, ToolRun
 from skillfleet.conversations.redis_ledger import RedisLedger
 from skillfleet.fleet import Fleet, new_id
 from skillfleet.llm.prompts import opening
@@ -69,10 +69,11 @@ class SkillFleet:
                 raise BenchError("our orchestrator and worker did not come up")
             time.sleep(0.05)
 
-    def call(self, count: int) -> None:
-        self._calls.run(count)
+    def call(self, count: int) -> float:
+        return self._calls.run(count)
 
-    def converse(self, count: int) -> None:
+    def converse(self, count: int) -> float:
+        began = time.perf_counter()
         specs = [self._spec() for _ in range(count)]
         for spec in specs:
             self._ledger.submit(spec)
@@ -80,6 +81,7 @@ class SkillFleet:
             report = self._fleet.result(spec.id)
             if report.answer != ANSWER or [call.status for call in report.tool_calls] != ["succeeded"] * 3:
                 raise BenchError(f"our conversation went wrong: {report}")
+        return time.perf_counter() - began
 
     def _spec(self) -> ConversationSpec:
         return ConversationSpec(
@@ -94,16 +96,26 @@ class ToolCalls:
     def __init__(self, settings: OrchestratorSettings, *, queue: str = "") -> None:
         self.app = make_celery(settings, queue=queue)
         self._ledger = RedisLedger(RedisUrls.of(settings), "bench-calls")
-        self._turn = itertools.count(1)
 
-    def run(self, count: int) -> list[CallRef]:
-        name = new_id()
-        limits = Limits(timeout_s=3600)
-        self._ledger.submit(ConversationSpec(id=name, opening=opening("calls"), tools=(), limits=limits))
-        refs = [CallRef(conversation_id=name, turn=next(self._turn), index=0) for _ in range(count)]
+    def run(self, count: int) -> float:
+        refs = self.wanted(count)
+        began = time.perf_counter()
         for ref in refs:
             self.send(ref)
         self.wait_for(refs)
+        return time.perf_counter() - began
+
+    def wanted(self, count: int) -> list[CallRef]:
+        """A conversation that waits for so many calls: workers leave alone what nobody waits for."""
+        name = new_id()
+        self._ledger.submit(ConversationSpec(id=name, opening=opening("calls"), tools=()))
+        claim = self._ledger.claim(name)
+        if not isinstance(claim, Claim):
+            raise BenchError("our ledger did not give out a conversation")
+        refs = [CallRef(conversation_id=name, turn=1, index=index) for index in range(count)]
+        runs = tuple(ToolRun(ref=ref, tool_call_id=ref.key, name=RUN_PYTHON.tool) for ref in refs)
+        waiting = claim.conversation.model_copy(update={"status": "running", "turn": 1, "runs": runs})
+        self._ledger.commit(claim.fence, waiting, [], claim.now + 3600)
         return refs
 
     def send(self, ref: CallRef) -> None:
@@ -142,18 +154,22 @@ class NaiveCelery:
 
         self._naive = naive
 
-    def call(self, count: int) -> None:
+    def call(self, count: int) -> float:
+        began = time.perf_counter()
         sent = [self._naive.run_python.delay(SCRIPT) for _ in range(count)]
         for result in sent:
             if result.get(timeout=PATIENCE_S)["stdout"] != "4\n":
                 raise BenchError("the peer's call went wrong")
+        return time.perf_counter() - began
 
-    def converse(self, count: int) -> None:
+    def converse(self, count: int) -> float:
         scripts = [SCRIPT] * CALLS_A_CONVERSATION
+        began = time.perf_counter()
         sent = [self._naive.converse.delay("What is 2+2?", scripts, ANSWER) for _ in range(count)]
         for result in sent:
             if result.get(timeout=PATIENCE_S) != ANSWER:
                 raise BenchError("the peer's conversation went wrong")
+        return time.perf_counter() - began
 
 
 class Pair:

@@ -26,10 +26,8 @@ class OrchestratorSettings(FleetSettings):
     @field_validator("llm_api_base_url")
     @classmethod
     def _is_url(cls, value: str | None) -> str | None:
-        if value is not None:
-            parts = urlsplit(value)
-            if parts.scheme not in ("http", "https") or not parts.hostname:
-                raise ValueError("is not a URL; write it like https://host/v1")
+        if value is not None and not _is_http_url(value):
+            raise ValueError("is not a URL; write it like https://host/v1")
         return value
 
     def require_model(self, model: str) -> None:
@@ -51,3 +49,11 @@ class OrchestratorSettings(FleetSettings):
                 f"{missing[0]}: is not set; set it in the environment or in .env "
                 "(or try `--model scripted:FILE`, which needs no provider)"
             )
+
+
+def _is_http_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, a bracket left open; its message would quote a password
+        return False

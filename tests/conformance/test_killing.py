@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.conformance import scripts
-from tests.conformance.harness import Bench, applies, eventually, family, gone, living
+from tests.conformance.harness import PATIENCE_S, Bench, applies, eventually, family, gone, living
 
 from skillfleet_workers.wire.execution import OUTPUT_LIMIT_BYTES
 
@@ -102,6 +102,7 @@ print([open(f"/proc/{pid}/environ").read() for pid in (parent, grandparent)], gr
         old = family(bench.resident_pid())
         assert len(old) >= 2
         os.kill(old[0].pid, signal.SIGKILL)
+        assert eventually(lambda: gone(old[:1]))
         assert bench.run("print(1)").stdout == "1\n"
         assert bench.resident_pid() != old[0].pid
         assert eventually(lambda: gone(old))
@@ -112,6 +113,7 @@ print([open(f"/proc/{pid}/environ").read() for pid in (parent, grandparent)], gr
         old = family(bench.resident_pid())
         assert {process.pid for process in old} >= set(bench.alive())
         os.kill(old[0].pid, signal.SIGKILL)
+        assert eventually(lambda: gone(old[:1]))
         assert bench.run("print(1)").stdout == "1\n"
         assert not flight.done() and len(bench.alive()) == 2
         cancelled.set()
@@ -122,13 +124,18 @@ print([open(f"/proc/{pid}/environ").read() for pid in (parent, grandparent)], gr
     def test_a_script_dies_even_when_init_and_resident_are_killed_together(self, bench: Bench) -> None:
         flight = bench.in_flight(scripts.SLEEPER)
         script = psutil.Process(int(bench.said("up")))
+        (bench.folder / "up").unlink()
+        cancelled = threading.Event()
+        neighbour = bench.in_flight(scripts.SLEEPER, cancelled=cancelled)
         supervisors = script.parents()[:2]
         assert supervisors[1].pid == bench.resident_pid()
         for process in reversed(supervisors):
             process.kill()
-        assert flight.result().status == "lost"
+        assert flight.result(PATIENCE_S).status == "lost"
         assert eventually(lambda: gone([script]))
         assert bench.run("print(1)").stdout == "1\n"
+        cancelled.set()
+        assert neighbour.result(PATIENCE_S).status == "cancelled"
 
     def test_closing_leaves_no_process(self, bench: Bench) -> None:
         bench.run("")

@@ -41,6 +41,10 @@ class TestOutcome:
         done = bench.run("import os, signal; os.kill(os.getpid(), signal.SIGRTMIN + 3)")
         assert (done.status, done.signal) == ("killed", "SIGRTMIN+3")
 
+    def test_a_deadline_that_passes_before_the_start_is_a_timeout(self, bench: Bench) -> None:
+        done = bench.run("import time; time.sleep(600)", timeout_s=0.0001)
+        assert (done.status, done.returncode, done.stderr) == ("timed_out", 124, "Timeout: killed after 0.0001 s\n")
+
     def test_a_missing_interpreter_is_a_value(self, bench: Bench) -> None:
         done = bench.run("print(1)", interpreter=Path("/nowhere/python"))
         assert (done.status, done.returncode) == ("failed", None)

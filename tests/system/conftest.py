@@ -20,15 +20,14 @@ def interruptible() -> None:
 
 
 @pytest.fixture
-def place() -> Iterator[Place]:
-    """Where the test is over, nothing of it may live."""
-    with tempfile.TemporaryDirectory(prefix="skillfleet-") as folder:
-        here = Place(Path(folder))
-        try:
-            yield here
-        finally:
-            left = here.end()
-        assert not left
+def place(state_dir: Path) -> Iterator[Place]:
+    """When the test is over, nothing of it may live."""
+    here = Place(state_dir)
+    try:
+        yield here
+    finally:
+        left = here.end()
+    assert not left
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +40,9 @@ class Shared:
 @pytest.fixture(scope="session")
 def shared() -> Iterator[Shared]:
     """Redis with a password, a provider, an orchestrator and three workers that run one call at a time."""
-    with tempfile.TemporaryDirectory(prefix="skillfleet-") as folder, provider() as models:
+    with tempfile.TemporaryDirectory(prefix="sf-", dir="/tmp") as folder, provider() as models:
         with RedisServer(Path(folder) / "redis", password="pw-in-the-url") as server:
             place = Place(Path(folder), {"SKILLFLEET_REDIS_URL": server.url})
-            with running_fleet(place, workers=WORKERS, **models.variables):
+            with running_fleet(place, workers=WORKERS, env=models.variables):
                 yield Shared(place, models, server)
-            assert not place.end()
+        assert not place.end()

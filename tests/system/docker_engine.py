@@ -53,7 +53,10 @@ class Images:
         return _docker("image", "inspect", self.base, self.redis).returncode == 0
 
     def pull(self) -> bool:
-        return all(_docker("pull", name, timeout=300).returncode == 0 for name in (self.base, self.redis))
+        try:
+            return all(_docker("pull", name, timeout=300).returncode == 0 for name in (self.base, self.redis))
+        except subprocess.TimeoutExpired:
+            return False
 
 
 def find_images() -> Images:

@@ -1,12 +1,13 @@
 """Real fleets for tests: a place of their own, real processes, and the proof that nothing of them is left."""
 
+import contextlib
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,7 @@ from skillfleet.settings import OrchestratorSettings
 from skillfleet_workers.wire.connection import RedisUrls, load_settings
 from skillfleet_workers.wire.presence import live_processes
 
+COMMAND = (sys.executable, "-m", "skillfleet")
 PATIENCE_S = 40.0
 """How long a test waits for a condition: far beyond what it takes, on a busy machine too."""
 
@@ -66,7 +68,7 @@ class Place:
     def socket(self) -> Path:
         return self.state_dir / "redis" / "redis.sock"
 
-    def environment(self, **variables: str) -> dict[str, str]:
+    def environment(self, env: Mapping[str, str] | None = None) -> dict[str, str]:
         """Nothing of the developer's own settings."""
         return {
             "PATH": os.environ["PATH"],
@@ -74,24 +76,26 @@ class Place:
             "SKILLFLEET_STATE_DIR": str(self.state_dir),
             "SKILLS_FOLDER_PATH": str(self.skills),
             **self.variables,
-            **variables,
+            **(env or {}),
         }
 
     def cli(
-        self, *arguments: str, stdin: str = "", timeout: float = 90, **variables: str
+        self, *arguments: str, env: Mapping[str, str] | None = None, stdin: str = "", timeout: float = 90
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "skillfleet", *arguments],
-            cwd=self.folder, env=self.environment(**variables), input=stdin,
+            [*COMMAND, *arguments],
+            cwd=self.folder, env=self.environment(env), input=stdin,
             capture_output=True, text=True, timeout=timeout, check=False,
         )  # fmt: skip
 
-    def start(self, *arguments: str, module: str = "skillfleet", **variables: str) -> "subprocess.Popen[str]":
+    def start(
+        self, *arguments: str, module: str = "skillfleet", env: Mapping[str, str] | None = None
+    ) -> "subprocess.Popen[str]":
         """In the background; its stderr goes to a log in the folder."""
         with (self.folder / f"{arguments[0]}.log").open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", module, *arguments],
-                cwd=self.folder, env=self.environment(**variables), stdin=subprocess.DEVNULL,
+                cwd=self.folder, env=self.environment(env), stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True,
             )  # fmt: skip
 
@@ -114,26 +118,28 @@ class Place:
         return Fleet(self.settings)
 
     def living(self) -> list[psutil.Process]:
-        """Every process that has anything of this place in its environment: scripts have their home in it."""
-        return [process for process in psutil.process_iter() if _names(process, str(self.folder))]
+        """Every process that works in this place (redis), or has it in its environment (scripts: their home)."""
+        return [process for process in psutil.process_iter() if _lives_in(process, str(self.folder))]
 
     def commands(self, word: str) -> list[psutil.Process]:
-        return [process for process in self.living() if word in _arguments(process)]
+        """Those of this name, or with this argument."""
+        return [process for process in self.living() if word in (process.name(), *_arguments(process))]
 
     def end(self) -> list[str]:
         """Kill what is left; the command lines of it."""
         left = self.living()
         told = [" ".join(_arguments(process)) for process in left]
         for process in left:
-            process.kill()
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
         psutil.wait_procs(left, PATIENCE_S)
         return told
 
 
-def _names(process: psutil.Process, folder: str) -> bool:
+def _lives_in(process: psutil.Process, folder: str) -> bool:
     try:
-        inside = any(value.startswith(folder) for value in process.environ().values())
-        return inside and process.status() != psutil.STATUS_ZOMBIE
+        places = (process.cwd(), *process.environ().values())
+        return any(place.startswith(folder) for place in places)
     except psutil.Error:
         return False
 
@@ -147,12 +153,12 @@ def _arguments(process: psutil.Process) -> list[str]:
 
 @contextmanager
 def running_fleet(
-    place: Place, *, workers: int = 2, concurrency: int = 1, **variables: str
+    place: Place, *, workers: int = 2, concurrency: int = 1, env: Mapping[str, str] | None = None
 ) -> Iterator[list["subprocess.Popen[str]"]]:
     """An orchestrator and workers as an operator starts them, on the redis of the place's variables."""
     serving = [("worker", "--concurrency", str(concurrency))] * workers
-    started = [place.start("orchestrator", **variables)]
-    started += [place.start(*arguments, module="skillfleet_workers", **variables) for arguments in serving]
+    started = [place.start("orchestrator", env=env)]
+    started += [place.start(*arguments, module="skillfleet_workers", env=env) for arguments in serving]
     try:
         client = RedisUrls.of(place.settings).client()
         wait_for(

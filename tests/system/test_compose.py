@@ -31,6 +31,7 @@ def _free_port() -> int:
 
 def _write_skill(folder: Path, name: str, requirements: str = "") -> None:
     folder.joinpath(name).mkdir(parents=True)
+    folder.joinpath(name).chmod(0o777)  # Whatever stops a worker from writing, it is not the file's mode.
     skill = f"---\nname: {name}\ndescription: For the fleet's own test.\n---\nWrite Python.\n"
     folder.joinpath(name, "SKILL.md").write_text(skill)
     if requirements:

@@ -15,7 +15,7 @@ from skillfleet_workers.wire.presence import LiveProcess
 @contextmanager
 def up(place: Place, *, workers: int) -> Iterator[Fleet]:
     """The fleet from the Python side, once all of it is there; ended with SIGINT, as Ctrl-C does."""
-    running = place.start("up", "--no-flower", "--workers", str(workers), SKILLFLEET_WORKER_CONCURRENCY="1")
+    running = place.start("up", "--no-flower", "--workers", str(workers), env={"SKILLFLEET_WORKER_CONCURRENCY": "1"})
     try:
         wait_for(lambda: place.socket.exists() or running.poll() is not None, "redis runs")
         assert running.poll() is None, place.log("up")

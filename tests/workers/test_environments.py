@@ -1,44 +1,20 @@
-import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import psutil
 import pytest
-from tests.workers.archives import source_archive, wheel
+from tests.workers.archives import wheel
+from tests.workers.environment_checks import BUILD_IN_A_PROCESS, built, error_of, leftovers, output
 from tests.workers.skill_folders import write_skill
 
 from skillfleet_workers.environments.build import LAST_USED, Environments, base_interpreter, environment_key
 from skillfleet_workers.environments.declared import Wanted
 from skillfleet_workers.environments.uv import uv_environment
-from skillfleet_workers.skills.models import Skill
-from skillfleet_workers.wire.contract import ToolError
 
 INLINE = '# /// script\n# dependencies = ["six"]\n# ///\nimport six\n'
 WHEEL = "demo-1.0-py3-none-any.whl"
-
-BUILD_IN_A_PROCESS = """
-import sys
-from pathlib import Path
-from skillfleet_workers.environments.build import Environments
-from skillfleet_workers.skills.models import Skill
-print(Environments(Path(sys.argv[1])).interpreter_for(Skill("calc", Path(sys.argv[2]))))
-"""
-
-COUNTING_BACKEND = """
-import os, shutil, sys, time
-def build_wheel(directory, config_settings=None, metadata_directory=None):
-    with open({log!r}, "a") as log:
-        log.write(f"{{os.getpid()}}\\n")
-    while not os.path.exists({go!r}):
-        time.sleep(0.01)
-    shutil.copy({wheel!r}, directory)
-    return os.path.basename({wheel!r})
-"""
 
 
 @pytest.fixture(scope="module")
@@ -50,55 +26,6 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Environments:
 def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Environments:
     monkeypatch.setenv("UV_OFFLINE", "1")
     return Environments(tmp_path / "environments")
-
-
-def built(interpreter: Path | ToolError) -> Path:
-    assert isinstance(interpreter, Path), interpreter
-    return interpreter
-
-
-def error_of(interpreter: Path | ToolError) -> ToolError:
-    assert isinstance(interpreter, ToolError), interpreter
-    return interpreter
-
-
-def output(interpreter: Path | ToolError, code: str) -> str:
-    command = [str(built(interpreter)), "-c", code]
-    return subprocess.run(command, check=True, capture_output=True, text=True, env={}, timeout=60).stdout.strip()
-
-
-def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.01)
-
-
-def leftovers(environments: Path) -> list[Path]:
-    return list(environments.glob("*.tmp"))
-
-
-class SlowSkill:
-    """A skill whose one package says when its build begins and ends only when told."""
-
-    def __init__(self, tmp_path: Path) -> None:
-        self.go, self._log = tmp_path / "go", tmp_path / "builds"
-        made = tmp_path / WHEEL
-        made.write_bytes(wheel("demo", {"demo.py": "ANSWER = 42"}))
-        backend = COUNTING_BACKEND.format(log=str(self._log), go=str(self.go), wheel=str(made))
-        archive = "demo-1.0.tar.gz"
-        files = {"requirements.txt": archive.encode(), archive: source_archive("demo", backend)}
-        self.skill = write_skill(tmp_path / "calc", files)
-
-    @property
-    def builders(self) -> list[int]:
-        """Process ids, one for each build that began."""
-        return [int(line) for line in self._log.read_text().splitlines()] if self._log.exists() else []
-
-
-def builder_process(environments: Path, skill: Skill) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", BUILD_IN_A_PROCESS, str(environments), str(skill.root)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
 def test_a_skill_that_declares_nothing_gets_the_base_interpreter(shared: Environments, tmp_path: Path) -> None:
@@ -218,77 +145,6 @@ def test_a_failure_is_remembered_for_a_while(tmp_path: Path, monkeypatch: pytest
     # A correction makes other requirements: nothing of the failure sticks to them.
     write_skill(tmp_path / "calc", {WHEEL: wheel("demo", {"demo.py": ""})})
     assert built(remembering.interpreter_for(skill, None))
-
-
-def test_callers_in_threads_and_processes_build_once(tmp_path: Path) -> None:
-    slow, folder = SlowSkill(tmp_path), tmp_path / "environments"
-    environments = Environments(folder)
-    with ThreadPoolExecutor(4) as threads:
-        calls = [threads.submit(environments.interpreter_for, slow.skill, None) for _ in range(4)]
-        processes = [builder_process(folder, slow.skill) for _ in range(2)]
-        wait_until(lambda: slow.builders)
-        wait_until(lambda: sum(str(folder) in _open_files(p.pid) for p in processes) == 2)
-        slow.go.touch()
-        interpreters = {str(built(call.result(60))) for call in calls}
-    interpreters |= {process.communicate(timeout=60)[0].strip() for process in processes}
-    assert len(interpreters) == 1
-    assert len(slow.builders) == 1
-    assert output(Path(interpreters.pop()), "import demo; print(demo.ANSWER)") == "42"
-    assert not leftovers(folder)
-
-
-def _open_files(pid: int) -> str:
-    return json.dumps([file.path for file in psutil.Process(pid).open_files()])
-
-
-def test_after_a_builder_is_killed_the_next_one_builds(tmp_path: Path) -> None:
-    slow, folder = SlowSkill(tmp_path), tmp_path / "environments"
-    victim = builder_process(folder, slow.skill)
-    wait_until(lambda: slow.builders)
-    assert victim.poll() is None
-    uv = psutil.Process(victim.pid).children()[0]
-    victim.kill()
-    victim.wait()
-    assert leftovers(folder)
-    assert not list(folder.glob("*/bin/python"))
-    uv.kill()
-    slow.go.touch()
-    interpreter = Environments(folder).interpreter_for(slow.skill, None)
-    assert output(interpreter, "import demo; print(demo.ANSWER)") == "42"
-    assert len(slow.builders) == 2
-    assert not leftovers(folder)
-    wait_until(lambda: not psutil.pid_exists(slow.builders[0]))
-
-
-def test_a_builder_that_outlives_its_killed_worker_harms_nobody(tmp_path: Path) -> None:
-    slow, folder = SlowSkill(tmp_path), tmp_path / "environments"
-    victim = builder_process(folder, slow.skill)
-    wait_until(lambda: slow.builders)
-    uv = psutil.Process(victim.pid).children()[0]
-    victim.kill()
-    victim.wait()
-    assert uv.is_running()
-    with ThreadPoolExecutor(1) as threads:
-        second = threads.submit(Environments(folder).interpreter_for, slow.skill, None)
-        slow.go.touch()
-        assert output(second.result(60), "import demo; print(demo.ANSWER)") == "42"
-    wait_until(lambda: not uv.is_running() or uv.status() == psutil.STATUS_ZOMBIE)
-    assert output(second.result(), "import demo; print(demo.ANSWER)") == "42"
-
-
-def test_a_build_that_takes_too_long_is_dead_and_leaves_nothing(tmp_path: Path) -> None:
-    slow, folder = SlowSkill(tmp_path), tmp_path / "environments"
-    environments = Environments(folder, build_timeout_s=4)
-    with ThreadPoolExecutor(1) as threads:
-        call = threads.submit(environments.interpreter_for, slow.skill, None)
-        wait_until(lambda: slow.builders)
-        assert psutil.pid_exists(slow.builders[0])
-        failed = error_of(call.result(60))
-    assert failed.error == "environment_build_failed"
-    assert "longer than 4 s" in failed.message
-    wait_until(lambda: not psutil.pid_exists(slow.builders[0]))
-    assert not leftovers(folder)
-    assert not list(folder.glob("*/bin/python"))
 
 
 def test_an_environment_whose_interpreter_is_gone_is_built_again(offline: Environments, tmp_path: Path) -> None:

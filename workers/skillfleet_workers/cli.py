@@ -23,8 +23,8 @@ def worker(
     lone: Annotated[bool, typer.Option(hidden=True)] = False,
 ) -> int:
     """Run tool calls: mount the skills folder, take calls from the queue, run scripts."""
-    end_with_parent()
     forget_model_keys()
+    end_with_parent()
     given = {"concurrency": concurrency} if concurrency else {}
     settings = load_settings(WorkerSettings, **given)
     from .app import run_worker  # noqa: PLC0415  Celery costs half a second that other commands need not pay

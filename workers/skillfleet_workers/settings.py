@@ -1,6 +1,7 @@
 """The worker's settings. It has no field for a model's key, and forgets any that its environment holds."""
 
 import os
+import sys
 
 from pydantic import Field, model_validator
 
@@ -33,6 +34,10 @@ class WorkerSettings(FleetSettings):
 
 
 def forget_model_keys() -> None:
-    """A worker runs other people's code: what it does not know can't be taken from it."""
-    for name in [name for name in os.environ if name.startswith("LLM_")]:
-        del os.environ[name]
+    """A worker runs other people's code: what it does not know can't be taken from it.
+
+    A variable that is deleted can still be read from /proc, so a process that was started with one starts over.
+    """
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("LLM_")}
+    if len(kept) < len(os.environ):
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], kept)

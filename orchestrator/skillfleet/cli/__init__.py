@@ -1,5 +1,6 @@
 """The command line."""
 
+import logging
 from collections.abc import Callable
 from typing import Annotated
 
@@ -57,4 +58,6 @@ for name, command in COMMANDS.items():
 
 
 def main() -> None:
+    # The commands say what matters in a line of their own; `orchestrator` turns its log on.
+    logging.getLogger("skillfleet").addHandler(logging.NullHandler())
     raise SystemExit(exits.run(lambda: app(standalone_mode=False)))

@@ -29,6 +29,7 @@ from ..settings import OrchestratorSettings
 from .exits import USAGE
 
 LOOK_EVERY_S = 0.3
+FLOWER_COLUMNS = "name,args,state,received,runtime,worker,uuid"
 
 
 def orchestrator(
@@ -61,7 +62,8 @@ def flower(
     """Flower over this fleet. FLOWER_BASIC_AUTH=user:password guards it."""
     end_with_parent()
     app = make_celery(load_settings(OrchestratorSettings))
-    app.start(argv=["flower", f"--address={address}", f"--port={port}", "--loglevel=warning"])
+    where = (f"--address={address}", f"--port={port}")
+    app.start(argv=["flower", *where, f"--tasks-columns={FLOWER_COLUMNS}", "--loglevel=warning"])
 
 
 def up(

@@ -1,8 +1,11 @@
 """A fleet for one caller: its orchestrator in this process, one worker beside it, gone when the caller is done."""
 
+import contextlib
 import os
 import secrets
 import threading
+
+import redis
 
 from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.connection import RedisUrls, SettingsError
@@ -52,7 +55,7 @@ class LoneFleet:
         self._children.stop()
         for _, thread in self._drivers:
             thread.join(2)
-        with RedisUrls.of(self._settings).client(broker=True) as broker:
+        with contextlib.suppress(redis.RedisError), RedisUrls.of(self._settings).client(broker=True) as broker:
             broker.delete(self._queue, f"_kombu.binding.{self._queue}")
 
 

@@ -147,9 +147,10 @@ def _compile(base: str, environment: Path, temporary: Path, deadline: float) -> 
     """Bytecode, without which every import from a read-only environment is slow.
 
     Not uv's --compile-bytecode: it starts the environment's interpreter, and with it any .pth code of the
-    packages, outside of the sandbox.
+    packages, outside of the sandbox. The packages' own tests, two thirds of pandas, are never imported.
     """
-    command = [base, "-I", "-S", "-m", "compileall", "-q", "-j", "0", str(environment / "lib")]
+    tests = r"[/\\]tests[/\\]"
+    command = [base, "-I", "-S", "-m", "compileall", "-q", "-j", "0", "-x", tests, str(environment / "lib")]
     with contextlib.suppress(BuildFailedError):  # Some packages carry files that are not for this Python.
         run(command, temporary, {}, deadline)
 

@@ -141,7 +141,7 @@ def _option(line: str) -> Line:
         return Include(value)
     if name in ("-e", "--editable"):
         raise RequirementsError(f"{quoted}: leave it out, the skill's folder is importable as it is")
-    if name not in PASSED_ON or "${" in line or not line.isprintable():
+    if name not in PASSED_ON or "${" in line:
         raise RequirementsError(f"{quoted} is not supported here")
     if name in INDEXES and not (value or "").startswith(_REMOTE):
         raise RequirementsError(f"{quoted}: an index is at {' or '.join(_REMOTE[:2])}")

@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from .outcome import outcome
 from .resident import ANSWER_TIMEOUT_S, Init, Resident
 
 SCRIPT_FILE = "script.py"
+STDIN_FILE = "stdin"
 
 
 class UnrunnableError(ValueError):
@@ -100,15 +100,11 @@ def _pipe(opened: ExitStack, theirs: ExitStack) -> tuple[int, int]:
 
 def _stdin(request: RunRequest, theirs: ExitStack) -> int:
     """A file and not a pipe: nobody has to feed it, and it ends by itself."""
-    if not request.stdin:
-        null = os.open(os.devnull, os.O_RDONLY)
-        theirs.callback(os.close, null)
-        return null
-    file = theirs.enter_context(tempfile.TemporaryFile(dir=request.work_dir))
-    file.write(request.stdin)
-    file.flush()
-    file.seek(0)
-    return file.fileno()
+    path = Path(os.devnull)
+    if request.stdin:
+        path = request.work_dir / STDIN_FILE
+        path.write_bytes(request.stdin)
+    return theirs.enter_context(path.open("rb")).fileno()
 
 
 def described(request: RunRequest) -> dict[str, Any]:

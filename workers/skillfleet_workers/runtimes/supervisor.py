@@ -29,9 +29,7 @@ from collections.abc import Container
 from contextlib import suppress
 
 ANSWER_BYTES = 16
-"""The process id as text, right-adjusted."""
-DESCRIPTORS = 12
-"""Bytes of three descriptors: stdin, stdout, stderr."""
+THREE_DESCRIPTORS = 12
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
@@ -105,26 +103,17 @@ def say(control: _socket.socket, line: str) -> bool:
 # The script, before it is one.
 
 
-def read_exactly(control: _socket.socket, count: int) -> bytes:
-    parts = []
-    while count:
-        part = control.recv(min(count, 1 << 20))
-        if not part:
-            raise EOFError
-        parts.append(part)
-        count -= len(part)
-    return b"".join(parts)
-
-
 def read_request(control: _socket.socket) -> tuple[list[int], list[bytes]]:
     """Eight bytes of length, with which come stdin, stdout and stderr; then fields, each ended by a NUL:
     folder, count of arguments, arguments, NAME=value..."""
-    head, passed, _, _ = control.recvmsg(8, _socket.CMSG_SPACE(DESCRIPTORS))
+    head, passed, _, _ = control.recvmsg(8, _socket.CMSG_SPACE(THREE_DESCRIPTORS), _socket.MSG_WAITALL)
     if not passed:  # the worker is gone, or this is its late order to kill the run before
         raise EOFError
-    streams = memoryview(passed[0][2][:DESCRIPTORS]).cast("i").tolist()
-    length = int.from_bytes(head + read_exactly(control, 8 - len(head)), "big")
-    return streams, read_exactly(control, length).split(b"\0")[:-1]
+    length = int.from_bytes(head, "big")
+    body = control.recv(length, _socket.MSG_WAITALL)
+    if len(body) < length:
+        raise EOFError
+    return memoryview(passed[0][2][:THREE_DESCRIPTORS]).cast("i").tolist(), body.split(b"\0")[:-1]
 
 
 def become(control: _socket.socket, failure: int) -> None:

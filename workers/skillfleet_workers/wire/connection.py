@@ -48,8 +48,7 @@ class FleetSettings(BaseSettings):
     def _known_scheme(cls, url: SecretStr | None) -> SecretStr | None:
         if url is None or not url.get_secret_value():
             return None
-        parts = urlsplit(url.get_secret_value())
-        if parts.scheme not in URL_SCHEMES or not (parts.hostname or parts.path):
+        if not _is_redis_url(url.get_secret_value()):
             raise ValueError("is not a redis URL; write redis://host:6379/0, rediss://... or unix:///path")
         return url
 
@@ -60,6 +59,14 @@ class FleetSettings(BaseSettings):
             local = hashlib.sha256(str(self.skills_folder.resolve()).encode()).hexdigest()[:8]
             object.__setattr__(self, "fleet", "default" if self.redis_url else local)
         return self
+
+
+def _is_redis_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in URL_SCHEMES and bool(parts.hostname or parts.path) and parts.port != 0
+    except ValueError:  # a port that is no number, a bracket left open; its message would quote the password
+        return False
 
 
 Loaded = TypeVar("Loaded", bound=BaseSettings)

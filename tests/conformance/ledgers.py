@@ -1,0 +1,114 @@
+"""The two ledgers, each with both its sides and a clock that can be pushed on."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, cast
+
+from tests.conversation_steps import NOW, make_spec
+
+from skillfleet.conversations.engine import step
+from skillfleet.conversations.ledger import Claim, Ledger
+from skillfleet.conversations.memory_ledger import MemoryCallLedger, MemoryLedger, MemoryStore
+from skillfleet.conversations.models import Conversation
+from skillfleet.conversations.moves import Effect, Event
+from skillfleet.conversations.redis_ledger import RedisLedger
+from skillfleet.events import changes
+from skillfleet_workers.wire import keys
+from skillfleet_workers.wire.calls import CallLedger, CallResult
+from skillfleet_workers.wire.connection import RedisUrls
+
+TTL_S = 3600
+DONE = CallResult(status="succeeded", shown="[]", tail="nothing", worker="w1", runtime="", ms=2.5)
+
+
+class World(Protocol):
+    @property
+    def ledger(self) -> Ledger: ...
+    @property
+    def calls(self) -> CallLedger | MemoryCallLedger: ...
+    def pass_time(self, seconds: float) -> None: ...
+    def bells(self) -> int:
+        """How often the doorbell has rung and nobody has heard it."""
+        ...
+
+    def forget(self, conversation_id: str) -> None:
+        """The conversation is gone, but not from what is due."""
+        ...
+
+
+@dataclass
+class MemoryWorld:
+    time: float = NOW
+    store: MemoryStore = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.store = MemoryStore(lambda: self.time)
+        self.ledger = MemoryLedger(self.store, ttl_s=TTL_S)
+        self.calls = MemoryCallLedger(self.store)
+
+    def pass_time(self, seconds: float) -> None:
+        self.time += seconds
+
+    def bells(self) -> int:
+        return self.store.bells
+
+    def forget(self, conversation_id: str) -> None:
+        kept = self.store.find(conversation_id)
+        assert kept is not None
+        kept.expires_at = self.time
+
+
+class RedisWorld:
+    """Time is passed by moving what redis has dated: due times and expiries."""
+
+    def __init__(self, urls: RedisUrls) -> None:
+        self.ledger = RedisLedger(urls, "test", ttl_s=TTL_S)
+        self.client = urls.client()
+        self.calls = CallLedger(self.client)
+        self._keys = keys.FleetKeys("test")
+
+    def pass_time(self, seconds: float) -> None:
+        milliseconds = int(seconds * 1000)
+        for name in cast(list[str], self.client.zrange(self._keys.due, 0, -1)):
+            self.client.zincrby(self._keys.due, -milliseconds, name)
+        for key in self.client.scan_iter():
+            left = self.client.pttl(key)
+            if left > 0:
+                self.client.pexpire(key, left - milliseconds)
+
+    def bells(self) -> int:
+        return self.client.llen(self._keys.bell)
+
+    def forget(self, conversation_id: str) -> None:
+        assert self.client.delete(keys.state(conversation_id)) == 1
+
+
+def submitted(world: World, name: str = "c1") -> None:
+    world.ledger.submit(make_spec(name))
+
+
+def claimed(world: World, only: str | None = None) -> Claim:
+    claim = world.ledger.claim(only)
+    assert isinstance(claim, Claim), claim
+    return claim
+
+
+def commit_steps(
+    world: World, claim: Claim, *events: Event, due_in: float | None = None, before: Conversation | None = None
+) -> Conversation:
+    """Step through the events and commit once; the conversation that was stored."""
+    start = after = before or claim.conversation
+    effects: list[Effect] = []
+    for event in events:
+        after, more = step(after, event, claim.now)
+        effects += more
+    due = None if due_in is None else claim.now + due_in
+    assert world.ledger.commit(claim.fence, after, changes(start, after, effects), due)
+    return after
+
+
+def sequence(world: World, name: str = "c1") -> Sequence[tuple[int, str]]:
+    return [(entry.seq, entry.type) for entry in world.ledger.entries(name, "0", 0)]
+
+
+WORLDS: dict[str, Callable[[RedisUrls], World]] = {"memory": lambda _: MemoryWorld(), "redis": RedisWorld}

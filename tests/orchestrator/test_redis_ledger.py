@@ -1,0 +1,99 @@
+"""What holds of the ledger in redis alone: its keys, and connections that break."""
+
+from pathlib import Path
+
+from tests.conformance.ledgers import DONE, TTL_S, RedisWorld, claimed, commit_steps, sequence, submitted
+from tests.conversation_steps import asks, list_skills, run_python, says
+from tests.cutting_proxy import cutting_proxy
+
+from skillfleet.conversations.moves import Submitted
+from skillfleet.conversations.redis_ledger import RedisLedger
+from skillfleet_workers.wire import keys
+from skillfleet_workers.wire.calls import CallLedger
+from skillfleet_workers.wire.connection import RedisUrls
+from skillfleet_workers.wire.contract import CallRef
+
+FIRST = CallRef(conversation_id="c1", turn=1, index=0)
+
+
+def test_every_key_of_an_ended_conversation_expires(redis_urls: RedisUrls) -> None:
+    world = RedisWorld(redis_urls)
+    submitted(world)
+    commit_steps(world, claimed(world), Submitted(), asks(run_python()), due_in=0)
+    assert world.calls.claim(FIRST, "w1") == "claimed"
+    assert world.calls.commit(FIRST, DONE) == "recorded"
+    open_keys = [keys.state("c1"), keys.events("c1"), keys.calls("c1")]
+    assert [world.client.ttl(key) for key in open_keys] == [-1, -1, -1]
+    world.ledger.cancel("c1")
+    found = claimed(world)
+    ended = found.conversation.model_copy(update={"status": "cancelled"})
+    assert world.ledger.commit(found.fence, ended, [], None)
+    assert all(0 < world.client.ttl(key) <= TTL_S for key in open_keys)
+    world.calls.claim(FIRST, "w1")
+    world.calls.beat([FIRST])
+    world.calls.commit(FIRST, DONE)
+    world.ledger.cancel("c1")
+    assert all(0 < world.client.ttl(key) <= TTL_S for key in open_keys)
+
+
+def test_every_key_stands_under_the_prefix_and_nothing_outlives_the_conversation(redis_urls: RedisUrls) -> None:
+    world = RedisWorld(redis_urls)
+    submitted(world)
+    commit_steps(world, claimed(world), Submitted(), says("42"))
+    assert all(key.startswith(f"{keys.PREFIX}:") for key in world.client.scan_iter())
+    world.pass_time(TTL_S)
+    assert list(world.client.scan_iter()) == [keys.INDEX]
+
+
+def test_a_commit_whose_answer_was_lost_is_not_done_twice(redis_urls: RedisUrls, state_dir: Path) -> None:
+    world = RedisWorld(redis_urls)
+    with cutting_proxy(redis_urls, state_dir) as (proxy, urls):
+        world.ledger = RedisLedger(urls, "test", ttl_s=TTL_S)
+        submitted(world, "warm")
+        commit_steps(world, claimed(world), Submitted())
+        submitted(world)
+        claim = claimed(world)
+        begun = commit_steps(world, claim, Submitted())
+        before = sequence(world)
+        proxy.cut_after("a call id to be seen once")
+        after = commit_steps(world, claim, asks(list_skills("a call id to be seen once")), before=begun, due_in=60)
+        assert proxy.cuts == 1
+        assert [kind for _, kind in sequence(world)[len(before) :]] == ["message", "call"]
+        assert world.ledger.load("c1") == after
+
+
+def test_a_submission_whose_answer_was_lost_is_accepted_once(redis_urls: RedisUrls, state_dir: Path) -> None:
+    world = RedisWorld(redis_urls)
+    submitted(world, "warm")
+    with cutting_proxy(redis_urls, state_dir) as (proxy, urls):
+        world.ledger = RedisLedger(urls, "test", ttl_s=TTL_S)
+        proxy.cut_after("seen-once")
+        submitted(world, "seen-once")
+        assert proxy.cuts == 1
+        stored = world.ledger.load("seen-once")
+        assert stored is not None and stored.spec.created_at > 0
+        assert [kind for _, kind in sequence(world, "seen-once")] == ["submitted", "message", "message"]
+
+
+def test_a_worker_whose_claim_went_unanswered_has_the_call(redis_urls: RedisUrls, state_dir: Path) -> None:
+    world = RedisWorld(redis_urls)
+    submitted(world)
+    commit_steps(world, claimed(world), Submitted(), asks(list_skills("a"), run_python("b")), due_in=60)
+    world.calls.claim(FIRST, "w1")
+    with cutting_proxy(redis_urls, state_dir) as (proxy, urls):
+        calls = CallLedger(urls.client())
+        proxy.cut_after("worker-seen-once")
+        assert calls.claim(FIRST.model_copy(update={"index": 1}), "worker-seen-once") == "claimed"
+        assert proxy.cuts == 1
+    assert [kind for _, kind in sequence(world)].count("started") == 2
+
+
+def test_a_private_doorbell_is_heard_by_its_own_fleet_only(redis_urls: RedisUrls) -> None:
+    ours = RedisWorld(redis_urls)
+    lone = RedisLedger(redis_urls, "test", bell="lone")
+    world = RedisWorld(redis_urls)
+    world.ledger = lone
+    submitted(world)
+    assert ours.bells() == 0
+    assert ours.client.llen(keys.FleetKeys("lone").bell) == 1
+    assert claimed(ours).conversation.id == "c1"

@@ -1,0 +1,153 @@
+"""When a conversation is looked at next, and what a look finds."""
+
+import pytest
+from tests.conversation_steps import (
+    NOW,
+    after,
+    awaiting_calls,
+    awaiting_model,
+    list_skills,
+    queued,
+    run_python,
+    says,
+)
+
+from skillfleet.conversations.models import Conversation
+from skillfleet.conversations.moves import (
+    CancelRequested,
+    DeadlinePassed,
+    Event,
+    Submitted,
+    ToolFinished,
+    ToolLost,
+    ToolUnstarted,
+)
+from skillfleet.conversations.schedule import (
+    LOST_AFTER_S,
+    RESEND_AFTER_S,
+    RESEND_CAP_S,
+    Records,
+    next_due,
+    observe,
+)
+from skillfleet_workers.wire.calls import CallRecord, CallResult
+
+DONE = CallResult(status="succeeded", shown="[]", worker="w1", runtime="process", ms=2.5)
+FINISHED = ToolFinished("1.0", "succeeded", "[]", "w1", "process", 2.5)
+LATER = NOW + 5
+
+
+def started(beat_at: float = NOW, attempt: int = 1, result: CallResult | None = None) -> CallRecord:
+    return CallRecord(attempt, beat_at, "w1", result)
+
+
+def seen(
+    conversation: Conversation,
+    records: Records,
+    *,
+    now: float = NOW,
+    cancel: bool = False,
+    queue_empty: bool = False,
+) -> list[Event]:
+    return observe(conversation, records, cancel=cancel, queue_empty=queue_empty, now=now)
+
+
+def test_a_queued_conversation_begins() -> None:
+    assert seen(queued(), {}) == [Submitted()]
+
+
+def test_what_came_in_counts_before_the_end() -> None:
+    late = NOW + 1000
+    events = seen(awaiting_calls(list_skills()), {"1.0": started(result=DONE)}, cancel=True, now=late)
+    assert events == [FINISHED, CancelRequested(), DeadlinePassed()]
+
+
+def test_the_deadline_counts_from_acceptance() -> None:
+    conversation = awaiting_model(timeout_s=90)
+    assert seen(conversation, {}, now=NOW + 89.9) == []
+    assert seen(conversation, {}, now=NOW + 90) == [DeadlinePassed()]
+
+
+def test_the_result_of_an_earlier_attempt_is_a_result() -> None:
+    second = after(awaiting_calls(list_skills()), ToolLost("1.0"))
+    assert seen(second, {"1.0": started(attempt=1, result=DONE)}) == [FINISHED]
+
+
+def test_a_started_call_is_lost_when_its_worker_has_been_silent_for_long() -> None:
+    calling = awaiting_calls(list_skills())
+    silent = {"1.0": started(beat_at=NOW)}
+    assert seen(calling, silent, now=NOW + LOST_AFTER_S - 0.1, queue_empty=True) == []
+    assert seen(calling, silent, now=NOW + LOST_AFTER_S) == [ToolLost("1.0")]
+
+
+def test_a_call_that_nobody_started_is_sent_again_when_its_queue_is_empty() -> None:
+    calling = awaiting_calls(list_skills())
+    assert seen(calling, {}, now=NOW + RESEND_AFTER_S - 0.1, queue_empty=True) == []
+    assert seen(calling, {}, now=NOW + RESEND_AFTER_S, queue_empty=True) == [ToolUnstarted("1.0")]
+
+
+def test_a_call_that_may_still_wait_in_its_queue_is_sent_again_much_later() -> None:
+    calling = awaiting_calls(list_skills())
+    assert seen(calling, {}, now=NOW + RESEND_CAP_S - 0.1) == []
+    assert seen(calling, {}, now=NOW + RESEND_CAP_S) == [ToolUnstarted("1.0")]
+
+
+def test_a_lost_attempt_that_was_sent_again_waits_for_its_own_start() -> None:
+    second = after(awaiting_calls(list_skills()), ToolLost("1.0"), now=NOW)
+    stale = {"1.0": started(beat_at=NOW - 100)}
+    assert seen(second, stale, now=NOW + 1, queue_empty=True) == []
+    assert seen(second, stale, now=NOW + RESEND_AFTER_S, queue_empty=True) == [ToolUnstarted("1.0")]
+
+
+@pytest.mark.parametrize("queue_empty", [True, False])
+def test_copies_are_sent_later_and_later(queue_empty: bool) -> None:
+    conversation, now, waits = awaiting_calls(list_skills(), timeout_s=7 * 86400), NOW, []
+    for _ in range(8):
+        sent_at = conversation.out[0].sent_at
+        while not (events := seen(conversation, {}, now=now, queue_empty=queue_empty)):
+            now += 1
+        waits.append(now - sent_at)
+        conversation = after(conversation, *events, now=now)
+    assert waits == sorted(waits)
+    assert waits[0] < waits[3]
+    assert not queue_empty or waits[-1] == RESEND_CAP_S
+
+
+def test_each_call_is_looked_at_for_itself() -> None:
+    calling = awaiting_calls(list_skills("a"), run_python("b"), list_skills("c"), list_skills("d"))
+    records = {"1.0": started(result=DONE), "1.1": started(beat_at=NOW - 100), "1.2": started(beat_at=LATER)}
+    assert seen(calling, records, now=LATER, queue_empty=True) == [FINISHED, ToolLost("1.1"), ToolUnstarted("1.3")]
+
+
+def test_results_of_earlier_turns_are_old_news() -> None:
+    calling = after(awaiting_calls(list_skills()), FINISHED)
+    assert seen(calling, {"1.0": started(result=DONE)}, now=LATER) == []
+
+
+def test_an_ended_conversation_is_never_due() -> None:
+    assert next_due(after(awaiting_model(), says("42")), {}, NOW) is None
+
+
+def test_a_conversation_with_nothing_out_is_due_now() -> None:
+    assert next_due(awaiting_model(), {}, NOW) == NOW
+
+
+def test_a_running_call_is_looked_at_when_it_could_be_lost() -> None:
+    calling = awaiting_calls(list_skills())
+    assert next_due(calling, {"1.0": started(beat_at=NOW)}, NOW) == NOW + LOST_AFTER_S
+
+
+def test_a_call_that_has_not_started_is_looked_at_when_it_could_be_sent_again() -> None:
+    calling = awaiting_calls(list_skills())
+    assert next_due(calling, {}, NOW) == NOW + RESEND_AFTER_S
+
+
+def test_the_earliest_look_holds_and_none_is_in_the_past() -> None:
+    calling = awaiting_calls(list_skills("a"), list_skills("b"))
+    long_silent = {"1.0": started(beat_at=NOW - 100)}
+    assert next_due(calling, long_silent, NOW + 50) == NOW + 50 + RESEND_AFTER_S
+
+
+def test_nothing_is_looked_at_after_the_deadline() -> None:
+    calling = awaiting_calls(list_skills(), timeout_s=1)
+    assert next_due(calling, {}, NOW) == NOW + 1
