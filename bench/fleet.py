@@ -3,7 +3,7 @@
 import os
 import time
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import yaml
 
@@ -20,7 +20,7 @@ from skillfleet.tools.definitions import all_definitions
 from skillfleet_workers.environments.build import base_interpreter
 from skillfleet_workers.wire.celery import make_celery, send_call
 from skillfleet_workers.wire.connection import RedisUrls
-from skillfleet_workers.wire.contract import RUN_PYTHON, CallMessage, CallRef
+from skillfleet_workers.wire.contract import RUN_PYTHON, CallMessage, CallRef, TaskSpec
 
 from .sides import ANSWER, CALLS_A_CONVERSATION, SCRIPT
 
@@ -101,11 +101,11 @@ class ToolCalls:
         refs = self.wanted(count)
         began = time.perf_counter()
         for ref in refs:
-            self.send(ref)
+            self.send(ref, RUN_PYTHON, {"skill_name": SKILL, "script": SCRIPT})
         self.wait_for(refs)
         return time.perf_counter() - began
 
-    def wanted(self, count: int) -> list[CallRef]:
+    def wanted(self, count: int, tool: str = RUN_PYTHON.tool) -> list[CallRef]:
         """A conversation that waits for so many calls: workers leave alone what nobody waits for."""
         name = new_id()
         self._ledger.submit(ConversationSpec(id=name, opening=opening("calls"), tools=()))
@@ -113,14 +113,13 @@ class ToolCalls:
         if not isinstance(claim, Claim):
             raise BenchError("our ledger did not give out a conversation")
         refs = [CallRef(conversation_id=name, turn=1, index=index) for index in range(count)]
-        runs = tuple(ToolRun(ref=ref, tool_call_id=ref.key, name=RUN_PYTHON.tool) for ref in refs)
+        runs = tuple(ToolRun(ref=ref, tool_call_id=ref.key, name=tool) for ref in refs)
         waiting = claim.conversation.model_copy(update={"status": "running", "turn": 1, "runs": runs})
         self._ledger.commit(claim.fence, waiting, [], claim.now + 3600)
         return refs
 
-    def send(self, ref: CallRef) -> None:
-        request = {"skill_name": SKILL, "script": SCRIPT}
-        send_call(self.app, RUN_PYTHON.name, CallMessage(ref=ref, request=request, sent_at=time.time()))
+    def send(self, ref: CallRef, task: TaskSpec[Any], request: dict[str, Any]) -> None:
+        send_call(self.app, task.name, CallMessage(ref=ref, request=request, sent_at=time.time()))
 
     def wait_for(self, refs: list[CallRef]) -> None:
         missing, after = {ref.key for ref in refs}, "0"
@@ -130,7 +129,7 @@ class ToolCalls:
                 after = entry.cursor
                 if entry.type == "result":
                     missing.discard(entry.data["key"])
-                    if entry.data["status"] != "succeeded" or entry.data["tail"] != "4":
+                    if entry.data["status"] != "succeeded" or entry.data["tail"] not in ("4", SKILL):
                         raise BenchError(f"our call went wrong: {entry.data}")
             if time.monotonic() > give_up:
                 raise BenchError(f"our calls {missing} did not come back")
@@ -203,3 +202,7 @@ class Pair:
         """Part to session id: each child has a session of its own."""
         found = {child.name: child.process.pid for child in self._children.children if child.process}
         return {"redis": int(self._fleet.redis_facts()["process_id"]), **found}
+
+    @property
+    def redis_version(self) -> str:
+        return self._fleet.redis_facts()["redis_version"]

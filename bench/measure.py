@@ -22,7 +22,7 @@ def interleaved(cases: Mapping[str, Case], rounds: int) -> dict[str, list[float]
     """Every side once a round, the first one last in the next: what else the machine does hits all alike."""
     samples: dict[str, list[float]] = {name: [] for name in cases}
     for number in range(rounds):
-        order = list(cases) if number % 2 == 0 else list(reversed(cases))
+        order = list(cases)[:: 1 if number % 2 == 0 else -1]
         for name in order:
             samples[name] += cases[name]()
     return samples
@@ -40,10 +40,7 @@ def summary(samples: Sequence[float]) -> Summary:
 
 
 def row(name: str, found: Summary, unit: str) -> str:
-    return (
-        f"  {name:<28}{found.median:>9.2f} {unit:<5}"
-        f"  ({found.low:.2f} to {found.high:.2f}, {found.runs} runs)"
-    )
+    return f"  {name:<28}{found.median:>9.2f} {unit:<5}  ({found.low:.2f} to {found.high:.2f}, {found.runs} runs)"
 
 
 def compared(ours: Summary, peer: Summary, *, more_is_better: bool) -> str:

@@ -88,7 +88,7 @@ def test_every_field_of_today_is_recorded(name: str) -> None:
 def test_what_is_required_of_a_message_does_not_grow(name: str) -> None:
     model = MODELS[name]
     required = {field for field, about in model.model_fields.items() if about.is_required()}
-    oldest = [path for path in PAYLOADS if path.name.startswith(f"{name}.")][0]
+    oldest = next(path for path in PAYLOADS if path.name.startswith(f"{name}."))
     least = oldest.with_name(f"{name}.least.json")
     assert required <= set(read(least if least.exists() else oldest))
 

@@ -155,6 +155,9 @@ def test_a_driver_that_is_stopped_hands_back_what_waits_for_a_model(place: Place
     with place.driving(model, ledger=ledger, slots=slots):
         assert model.asked.wait(PATIENCE_S)
         assert isinstance(place.ledger.claim(), Nothing)
+    handed_back = place.ledger.claim()
+    assert isinstance(handed_back, Claim)
+    place.ledger.release("c1", handed_back.fence)
     with place.driving():
         assert place.ended().answer == "42"
     before = place.ledger.entries("c1", "0", 0)

@@ -6,6 +6,7 @@ from tests.conformance.ledgers import DONE, TTL_S, RedisWorld, claimed, commit_s
 from tests.conversation_steps import asks, list_skills, run_python, says
 from tests.cutting_proxy import cutting_proxy
 
+from skillfleet.conversations.ledger import LEASE_S, Nothing
 from skillfleet.conversations.moves import Submitted
 from skillfleet.conversations.redis_ledger import RedisLedger
 from skillfleet_workers.wire import keys
@@ -86,6 +87,18 @@ def test_a_worker_whose_claim_went_unanswered_has_the_call(redis_urls: RedisUrls
         assert calls.claim(FIRST.model_copy(update={"index": 1}), "worker-seen-once") == "claimed"
         assert proxy.cuts == 1
     assert [kind for _, kind in sequence(world)].count("started") == 2
+
+
+def test_a_conversation_that_cannot_be_read_does_not_hold_up_the_others(redis_urls: RedisUrls) -> None:
+    world = RedisWorld(redis_urls)
+    submitted(world, "of a newer version")
+    world.client.hset(keys.state("of a newer version"), "state", '{"status": "dreaming"}')
+    world.pass_time(1)
+    submitted(world)
+    assert world.ledger.claim() == Nothing(0.0)
+    assert claimed(world).conversation.id == "c1"
+    world.pass_time(LEASE_S)
+    assert world.ledger.claim("of a newer version") == Nothing(0.0)
 
 
 def test_a_private_doorbell_is_heard_by_its_own_fleet_only(redis_urls: RedisUrls) -> None:

@@ -26,6 +26,7 @@ from skillfleet.conversations.schedule import (
     LOST_AFTER_S,
     RESEND_AFTER_S,
     RESEND_CAP_S,
+    SOONEST_LOOK_S,
     Records,
     next_due,
     observe,
@@ -145,7 +146,18 @@ def test_a_call_that_has_not_started_is_looked_at_when_it_could_be_sent_again() 
 def test_the_earliest_look_holds_and_none_is_in_the_past() -> None:
     calling = awaiting_calls(list_skills("a"), list_skills("b"))
     long_silent = {"1.0": started(beat_at=NOW - 100)}
-    assert next_due(calling, long_silent, NOW + 50) == NOW + 50 + RESEND_AFTER_S
+    assert next_due(calling, long_silent, NOW + 50) == NOW + 50 + SOONEST_LOOK_S
+
+
+def test_a_call_in_a_long_queue_is_looked_at_more_and_more_seldom() -> None:
+    calling = awaiting_calls(list_skills("a"))
+    waits = [(next_due(calling, {}, NOW + waited) or 0) - NOW - waited for waited in (2, 20, 200)]
+    assert waits == [RESEND_AFTER_S, 10, 100]
+
+
+def test_a_call_that_proves_its_life_is_looked_at_when_it_would_be_lost() -> None:
+    calling = awaiting_calls(list_skills("a"))
+    assert next_due(calling, {"1.0": started(beat_at=NOW + 3)}, NOW + 4) == NOW + 3 + LOST_AFTER_S
 
 
 def test_nothing_is_looked_at_after_the_deadline() -> None:

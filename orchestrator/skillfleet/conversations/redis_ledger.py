@@ -1,11 +1,13 @@
 """The ledger in redis: submit, claim and commit are one Lua call each."""
 
 import json
+import logging
 import secrets
 from collections.abc import Sequence
 from typing import Any, cast
 
 import redis
+from pydantic import ValidationError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from skillfleet_workers.wire import keys
@@ -19,6 +21,8 @@ from .models import Conversation, ConversationSpec, Limits
 
 MAX_WAIT_S = 5.0
 _LONGEST_LIFE_S = next(m.le for m in Limits.model_fields["timeout_s"].metadata if hasattr(m, "le"))
+
+log = logging.getLogger(__name__)
 
 
 class RedisLedger:
@@ -68,7 +72,12 @@ class RedisLedger:
         pipe.hgetall(keys.calls(name))
         pipe.xrange(keys.events(name))
         state, calls, stream = pipe.execute()
-        conversation = _conversation(state, stream)
+        try:
+            conversation = _conversation(state, stream)
+        except ValidationError as unreadable:
+            # Perhaps a newer version wrote it, whose orchestrator will take it when this lease ends.
+            log.error("conversation %s cannot be read: %s", name, unreadable)
+            return Nothing(0.0)
         return Claim(conversation, fence, now / 1000, state.get("cancel") == "1", parse_records(calls))
 
     def commit(self, fence: int, after: Conversation, told: Sequence[Told], due: float | None) -> bool:

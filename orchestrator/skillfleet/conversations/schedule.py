@@ -18,6 +18,7 @@ from .moves import (
 LOST_AFTER_S = 8.0
 """A started call whose worker has not proved its life for this long is lost (workers prove it every second)."""
 
+SOONEST_LOOK_S = 0.5
 RESEND_AFTER_S = 2.0
 RESEND_CAP_S = 60.0
 
@@ -66,8 +67,9 @@ def _news_of(run: ToolRun, record: CallRecord | None, queue_empty: bool, now: fl
 def _look_at(run: ToolRun, record: CallRecord | None, now: float) -> float:
     if _started(run, record):
         assert record is not None
-        return max(record.beat_at, now) + LOST_AFTER_S
-    return max(_resend_at(run, queue_empty=True), now + RESEND_AFTER_S)
+        return max(record.beat_at + LOST_AFTER_S, now + SOONEST_LOOK_S)
+    # A call that waits in a long queue is looked at more and more seldom: half as long again as it has waited.
+    return max(_resend_at(run, queue_empty=True), now + max(RESEND_AFTER_S, (now - run.sent_at) / 2))
 
 
 def _started(run: ToolRun, record: CallRecord | None) -> bool:

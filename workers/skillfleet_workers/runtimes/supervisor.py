@@ -146,9 +146,6 @@ def detach(init: int) -> None:
         os._exit(127)
 
 
-# The init.
-
-
 def be_init(control: _socket.socket) -> None:
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     init = os.getpid()
@@ -183,8 +180,8 @@ def hold_run(control: _socket.socket, script: int, failure: int) -> bool:
         ordered = control.fileno() in ready
     if watched is not None:
         os.close(watched)
-    if ordered or not LINUX:
-        with suppress(ProcessLookupError):  # the whole group at once, so that it can't outrun the walk
+    if not ended or not LINUX:
+        with suppress(ProcessLookupError, PermissionError):  # the whole group at once: it can't outrun the walk
             os.killpg(script, signal.SIGKILL)
     return clean_up(control, script, ended) and not ordered
 
@@ -201,9 +198,6 @@ def clean_up(control: _socket.socket, script: int, ended: list[Ended]) -> bool:
     others += kill_children()
     leftovers = [pid for pid, status, _ in others if pid != script and status & 0x7F == signal.SIGKILL]
     return say(control, f"done {len(leftovers)}")
-
-
-# The resident.
 
 
 class Resident:

@@ -6,7 +6,7 @@ PREFIX = "skillfleet"
 
 
 def state(conversation_id: str) -> str:
-    """Hash: spec, state, status, fence, out, cancel, seq, created, and the names of its due set and doorbell."""
+    """Hash: spec, state, status, fence, out, cancel, seq, created, commit; where it is due, which bell it rings."""
     return f"{PREFIX}:{{{conversation_id}}}:state"
 
 

@@ -1,4 +1,4 @@
-"""Who lives on a fleet: every orchestrator and worker says so every few seconds, and is forgotten when it falls silent."""
+"""Who lives on a fleet: orchestrators and workers say so every few seconds; who falls silent is forgotten."""
 
 import logging
 import threading
