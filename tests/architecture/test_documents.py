@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from skillfleet.cli.exits import EXIT_CODES
 from skillfleet.settings import OrchestratorSettings
 from skillfleet_workers.settings import WorkerSettings
