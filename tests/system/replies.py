@@ -27,6 +27,11 @@ def python(script: str, alias: str | None = None, **more: Any) -> Call:
     return call("run_python_script", alias, skill_name="lab", script=script, **more)
 
 
+def holding(marker: Path, gate: Path | None = None, alias: str | None = None) -> Call:
+    """Runs `held`, and far longer than any test waits: only what the test does ends it."""
+    return python(held(marker, gate), alias, timeout=900)
+
+
 def replies(turns: Sequence[Turn]) -> dict[str, Any]:
     return {"replies": [{"text": turn} if isinstance(turn, str) else {"calls": turn} for turn in turns]}
 

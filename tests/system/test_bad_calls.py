@@ -68,9 +68,16 @@ def test_paths_out_of_the_skill_are_refused(shared: Shared) -> None:
 
 
 def test_a_skill_that_the_conversation_was_not_given_is_unknown_to_it(shared: Shared) -> None:
-    (answer, listed) = shown(shared, python("print(1)"), call("list_skills"), skills=["another"])
-    assert errors([answer]) == ["unknown_skill"]
+    listed, *answers = shown(
+        shared,
+        call("list_skills"),
+        call("get_skill", skill_name="lab"),
+        call("read_file_in_skill", skill_name="lab", file_path="SKILL.md"),
+        python("print(1)"),
+        skills=["another"],
+    )
     assert listed == []
+    assert errors(answers) == ["unknown_skill"] * 3
 
 
 def test_a_script_that_never_ends_is_shown_as_timed_out_with_what_it_wrote(shared: Shared) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.model_answers import Raw, failure
 from tests.model_server import ModelServer
 from tests.system.fleet import COMMAND, Place, free_port, wait_for
-from tests.system.replies import held, python
+from tests.system.replies import holding
 from tests.system.servers import RedisServer
 
 KEYS = {"LLM_API_KEY": "sk-x", "LLM_API_BASE_URL": "http://127.0.0.1:9/v1", "LLM_MODEL_NAME": "m"}
@@ -91,6 +91,14 @@ def test_a_redis_that_is_not_there_is_named_without_its_password(place: Place) -
     assert "secret" not in line
 
 
+@pytest.mark.parametrize("command", ["up", "orchestrator", "worker", "list"])
+def test_no_part_of_a_fleet_starts_without_redis(place: Place, command: str) -> None:
+    options = ("--no-flower",) if command == "up" else ()
+    done = place.cli(command, *options, env={"SKILLFLEET_REDIS_URL": f"redis://127.0.0.1:{free_port()}/0"})
+    assert done.returncode == NO_FLEET
+    assert "redis" in complaint(done)
+
+
 def test_a_redis_without_a_fleet_says_how_to_start_one(place: Place) -> None:
     with RedisServer(place.folder / "redis") as server:
         model = place.script("Hello.")
@@ -101,7 +109,7 @@ def test_a_redis_without_a_fleet_says_how_to_start_one(place: Place) -> None:
 
 def test_a_conversation_outlives_the_redis_that_was_killed_under_it(place: Place) -> None:
     marker = place.folder / "marker"
-    submit = place.start("submit", "--model", place.script([python(held(marker))], "Never said."), "Wait.")
+    submit = place.start("submit", "--model", place.script([holding(marker)], "Never said."), "Wait.")
     wait_for(marker.exists, "the script runs")
     with place.fleet() as fleet:
         (before,) = fleet.list()

@@ -115,6 +115,12 @@ def test_doctor_fails_and_says_what_is_wrong_with_a_skill_or_a_redis(place: Plac
     assert [line["ok"] for line in one_value(away) if line["area"] == "redis"] == [False]
 
 
+def test_the_bare_command_shows_its_help_as_wrong_usage(place: Place) -> None:
+    done = place.cli()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Commands:" in done.stderr
+
+
 def test_version_and_help_tell_what_a_script_must_know(place: Place) -> None:
     assert place.cli("--version").stdout == f"{version('skillfleet')}\n"
     told = place.cli("--help")

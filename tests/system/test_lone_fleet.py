@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.system.fleet import Place, interrupt, wait_for
-from tests.system.replies import held, meeting, python
+from tests.system.replies import holding, python
 
 ANSWERING = ([python("print(6 * 7)", "six")], "It is ${six.stdout}.")
 
@@ -38,7 +38,7 @@ def test_an_interrupted_submit_cancels_its_conversation_and_kills_its_script(
     place: Place, number: signal.Signals
 ) -> None:
     marker = place.folder / "marker"
-    model = place.script([python(held(marker))], "Never said.")
+    model = place.script([holding(marker)], "Never said.")
     submit = place.start("submit", "--model", model, "Wait.")
     script = started_script(place, marker)
 
@@ -52,7 +52,7 @@ def test_an_interrupted_submit_cancels_its_conversation_and_kills_its_script(
 def test_when_submit_is_killed_its_worker_and_its_script_end_and_the_conversation_is_kept(place: Place) -> None:
     """Redis stays: nobody is left to stop it, and it holds what was accepted."""
     marker = place.folder / "marker"
-    model = place.script([python(held(marker))], "Never said.")
+    model = place.script([holding(marker)], "Never said.")
     submit = place.start("submit", "--model", model, "Wait.")
     script = started_script(place, marker)
     (worker,) = place.commands("worker")
@@ -65,12 +65,15 @@ def test_when_submit_is_killed_its_worker_and_its_script_end_and_the_conversatio
 
 
 def test_two_lone_submits_share_a_state_folder_and_the_last_one_out_stops_redis(place: Place) -> None:
-    model = place.script([python(meeting(place.folder / "meeting", of=2), "a")], "${a.stdout}")
-    submits = [place.start("submit", "--model", model, "Meet.") for _ in range(2)]
+    marker, gate = place.folder / "marker", place.folder / "gate"
+    longer = place.start("submit", "--model", place.script([holding(marker, gate, "a")], "${a.stdout}"), "Wait.")
+    wait_for(marker.exists, "the first one's script runs")
+    shorter = place.cli("submit", "--model", place.script(*ANSWERING), "How much is 6 * 7?")
+    gate.touch()
 
-    for submit in submits:
-        answer, _ = submit.communicate(timeout=90)
-        assert (submit.returncode, answer) == (0, "met\n")
+    assert (shorter.returncode, shorter.stdout, shorter.stderr) == (0, "It is 42.\n", "")
+    answer, _ = longer.communicate(timeout=90)
+    assert (longer.returncode, answer) == (0, "holding\nlet go\n")
     assert not place.living()
     assert not place.socket.exists()
     assert statuses(place) == ["completed", "completed"]

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import psutil
 from tests.system.fleet import Place, interrupt, wait_for
-from tests.system.replies import call, held, python
+from tests.system.replies import call, holding, python
 
 from skillfleet.fleet import Fleet
 from skillfleet_workers.wire.presence import LiveProcess
@@ -56,7 +56,7 @@ def test_a_detached_submit_prints_the_id_under_which_the_answer_is_found(place: 
 
 def test_ctrl_c_in_a_follower_leaves_the_conversation_to_its_fleet(place: Place) -> None:
     marker, gate = place.folder / "marker", place.folder / "gate"
-    model = place.script([python(held(marker, gate), "a")], "${a.stdout}")
+    model = place.script([holding(marker, gate, "a")], "${a.stdout}")
     with up(place, workers=1) as fleet:
         submit = place.start("submit", "--model", model, "Wait.")
         wait_for(marker.exists, "the script runs")
@@ -71,7 +71,7 @@ def test_ctrl_c_in_a_follower_leaves_the_conversation_to_its_fleet(place: Place)
 
 def test_up_starts_a_killed_worker_again_and_the_conversation_goes_on(place: Place) -> None:
     marker = place.folder / "marker"
-    model = place.script([python(held(marker), "lost")], [call("list_skills")], "${lost.error}")
+    model = place.script([holding(marker, alias="lost")], [call("list_skills")], "${lost.error}")
     with up(place, workers=1) as fleet:
         name = fleet.submit("Wait.", model=model)
         script = psutil.Process(int(wait_for(lambda: marker.exists() and marker.read_text(), "the script runs")))
@@ -92,7 +92,7 @@ def test_up_starts_a_killed_worker_again_and_the_conversation_goes_on(place: Pla
 
 def test_ctrl_c_ends_up_and_all_that_runs_on_it(place: Place) -> None:
     marker = place.folder / "marker"
-    model = place.script([python(held(marker))], "Never said.")
+    model = place.script([holding(marker)], "Never said.")
     with up(place, workers=1) as fleet:
         name = fleet.submit("Wait.", model=model)
         script = psutil.Process(int(wait_for(lambda: marker.exists() and marker.read_text(), "the script runs")))

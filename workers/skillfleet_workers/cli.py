@@ -63,6 +63,9 @@ def main() -> None:
     except SettingsError as wrong:
         print(f"skillfleet: {wrong}", file=sys.stderr)
         raise SystemExit(SETTINGS_EXIT) from None
+    except typer.TyperException as wrong:
+        print(f"skillfleet: {' '.join(wrong.format_message().split())} (see --help)", file=sys.stderr)
+        raise SystemExit(SETTINGS_EXIT) from None
     except typer.Exit as done:
         raise SystemExit(done.exit_code) from None
     raise SystemExit(code if isinstance(code, int) else 0)

@@ -1,6 +1,7 @@
 """The command line."""
 
 import logging
+import sys
 from collections.abc import Callable
 from typing import Annotated
 
@@ -16,7 +17,7 @@ from .serve import flower, orchestrator, up
 from .submit import follow, result, submit
 
 app = typer.Typer(
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -33,11 +34,14 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def skillfleet(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        print(context.get_help(), file=sys.stderr)
+        raise typer.Exit(exits.USAGE)
 
 
 COMMANDS: dict[str, Callable[..., int | None]] = {

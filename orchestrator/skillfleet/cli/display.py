@@ -61,7 +61,8 @@ class Watch:
     def _call(self, data: dict[str, Any]) -> None:
         self._names[data["key"]] = data["name"]
         again = f" [yellow](attempt {data['attempt']})[/]" if data["attempt"] > 1 else ""
-        self._console.print(f"  [cyan]→ {escape(data['name'])}[/]({escape(data['arguments'])}){again}")
+        what = f"[cyan]→ {_number(data)} {escape(data['name'])}[/]({escape(data['arguments'])}){again}"
+        self._console.print(f"  {what}", soft_wrap=True)
         self._doing = f"waiting for a worker to run {data['name']}"
 
     def _result(self, data: dict[str, Any]) -> None:
@@ -70,9 +71,15 @@ class Watch:
         where = f"{data['ms']:.0f} ms on {data['worker']}" if data.get("worker") else "refused"
         runtime = f", {data['runtime']}" if data.get("runtime") else ""
         status = "" if data["status"] == "succeeded" else f" {data['status']}"
-        self._console.print(f"  {mark} {escape(name)}{status} [dim]{where}{runtime}[/]")
+        self._console.print(f"  {mark} {_number(data)} {escape(name)}{status} [dim]{where}{runtime}[/]")
         for line in data.get("tail", "").splitlines()[-TAIL_LINES:]:
             self._console.print(f"    [dim]│ {escape(line)}[/]", soft_wrap=True)
+
+
+def _number(data: dict[str, Any]) -> str:
+    """Which call of which turn, counted from 1: calls of a turn come back in any order."""
+    turn, _, index = data["key"].partition(".")
+    return f"{turn}.{int(index) + 1}"
 
 
 def ending(report: Report) -> str:

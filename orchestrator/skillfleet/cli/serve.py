@@ -7,7 +7,6 @@ import socket
 import sys
 import threading
 import time
-from contextlib import nullcontext
 from typing import Annotated
 
 import redis
@@ -22,9 +21,9 @@ from skillfleet_workers.wire.parent import end_with_parent
 from ..app import make_driver, make_presence, preload_provider
 from ..conversations.redis_ledger import RedisLedger
 from ..errors import BadRequestError, NoBrokerError
+from ..fleet import Fleet
 from ..local.children import Child, ChildGaveUpError, Children
 from ..local.lone import worker_environment
-from ..local.redis_server import PrivateRedis
 from ..settings import OrchestratorSettings
 from .exits import USAGE
 
@@ -80,7 +79,7 @@ def up(
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    with nullcontext() if settings.redis_url else PrivateRedis(settings):
+    with Fleet(settings):
         children = Children()
         try:
             for child in _fleet(settings, workers, flower_port if with_flower else None):

@@ -46,8 +46,8 @@ def submit(
         check_worker_settings()
         if not model.startswith(SCRIPTED):
             preload_provider()
+    signal.signal(signal.SIGTERM, _interrupt)
     with Fleet(settings) as fleet:
-        signal.signal(signal.SIGTERM, _interrupt)
         name = fleet.submit(
             prompt,
             model=model,

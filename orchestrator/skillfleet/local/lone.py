@@ -24,6 +24,7 @@ class LoneFleet:
     def __init__(self, settings: OrchestratorSettings, ledger: RedisLedger, name: str) -> None:
         self._settings, self._ledger = settings, ledger
         self._queue = keys.task_queue(name)
+        self._bell = keys.FleetKeys(name).bell
         self._log = settings.state_dir / "worker.log"
         self._children = Children()
         self._drivers: list[tuple[Driver, threading.Thread]] = []
@@ -52,10 +53,13 @@ class LoneFleet:
     def close(self) -> None:
         for driver, _ in self._drivers:
             driver.stop()
+            with contextlib.suppress(redis.RedisError):
+                self._ledger.client.lpush(self._bell, "stop")  # they may be waiting for it
         self._children.stop()
         for _, thread in self._drivers:
             thread.join(2)
         with contextlib.suppress(redis.RedisError), RedisUrls.of(self._settings).client(broker=True) as broker:
+            self._ledger.client.delete(self._bell)
             broker.delete(self._queue, f"_kombu.binding.{self._queue}")
 
 

@@ -11,12 +11,14 @@ from .shown import readable_arguments
 VISIBILITY_TIMEOUT_S = 6 * 3600
 """Well above the longest call: recovery is the ledger's, and a second live copy is never wanted."""
 
+LONE_READ_S = 0.1
+
 
 def make_celery(settings: FleetSettings, *, queue: str = "") -> Celery:
     """JSON only. Tasks are acknowledged on receipt: the ledger, not the broker, brings lost calls back."""
     urls = RedisUrls.of(settings)
     app = Celery("skillfleet", broker=urls.broker, backend=urls.results, set_as_current=False)
-    transport = {
+    transport: dict[str, float | bool] = {
         "visibility_timeout": VISIBILITY_TIMEOUT_S,
         "socket_timeout": 30,
         "socket_connect_timeout": 5,
@@ -24,6 +26,9 @@ def make_celery(settings: FleetSettings, *, queue: str = "") -> Celery:
     }
     if not urls.is_socket:
         transport["socket_keepalive"] = True
+    if queue:
+        # kombu waits for its last blocking read before it closes: a lone fleet's end must not take that second.
+        transport["polling_interval"] = LONE_READ_S
     name = queue or keys.task_queue(settings.fleet)
     app.conf.update(
         accept_content=["json"],
