@@ -33,7 +33,7 @@ class Size:
 
 
 FULL = Size(rounds=10, calls=40, conversations=24, hops=20, starts=7)
-QUICK = Size(rounds=3, calls=20, conversations=8, hops=10, starts=2)
+QUICK = Size(rounds=3, calls=16, conversations=8, hops=10, starts=2)
 
 
 def heading(text: str) -> None:

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from celery import Celery
 from celery.apps.worker import Worker
@@ -13,6 +14,7 @@ from celery.apps.worker import Worker
 from .environments.build import Environments
 from .heartbeat import Heartbeat
 from .runtimes.process import ProcessRuntime
+from .scratch import scratch_folder
 from .settings import WorkerSettings
 from .skills.catalog import SkillCatalog
 from .tasks import CallRunner, register_tasks
@@ -27,6 +29,11 @@ from .wire.presence import LiveProcess, Presence
 @contextmanager
 def wired(settings: WorkerSettings, *, queue: str = "", lone: bool = False) -> Iterator[tuple[Celery, str]]:
     """The app with its tasks, and the worker's name; all that it keeps resident ends with the block."""
+    with scratch_folder(settings.state_dir / "work") as scratch:
+        yield from _wired(settings, scratch, queue, lone)
+
+
+def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> Iterator[tuple[Celery, str]]:
     client = RedisUrls.of(settings).client()
     name = worker_name()
     catalog = SkillCatalog(settings.skills_folder)
@@ -38,7 +45,7 @@ def wired(settings: WorkerSettings, *, queue: str = "", lone: bool = False) -> I
         environments=Environments(settings.state_dir / "environments", settings.build_timeout_s),
         runtime=runtime,
         script_timeout_s=settings.script_timeout_s,
-        work_folder=settings.state_dir / "work",
+        work_folder=scratch,
         artifacts_folder=artifacts,
     )
     ledger = CallLedger(client)

@@ -69,7 +69,6 @@ class Toolbox:
         interpreter = self.environments.interpreter_for(skill, request.script)
         if isinstance(interpreter, ToolError):
             return interpreter
-        self.work_folder.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix="run-", dir=self.work_folder))
         try:
             return self._run(request, context, skill, interpreter, work)
