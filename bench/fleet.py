@@ -1,6 +1,7 @@
 """Both sides as real processes on one private redis: ours as in production, the peer as `celery worker`."""
 
 import os
+import subprocess
 import time
 from pathlib import Path
 from typing import Any, Self
@@ -34,11 +35,19 @@ class BenchError(Exception):
 
 
 def bench_settings(folder: Path) -> OrchestratorSettings:
-    """A fleet of its own in `folder`, with one skill that declares no packages."""
+    """A fleet of its own in `folder`, with one skill that has an empty environment."""
     skill = folder / "skills" / SKILL
     skill.mkdir(parents=True, exist_ok=True)
     (skill / "SKILL.md").write_text(f"---\nname: {SKILL}\ndescription: Adds numbers up.\n---\n\n# Sums\n")
+    if not interpreter(folder).exists():
+        # Of its own: what else is installed on a machine can make its Python start several times slower.
+        subprocess.run([base_interpreter(), "-m", "venv", "--without-pip", skill / ".venv"], check=True)
     return OrchestratorSettings(state_dir=folder / "state", skills_folder=folder / "skills")
+
+
+def interpreter(folder: Path) -> Path:
+    """The skill's own, for the scripts of both sides."""
+    return folder / "skills" / SKILL / ".venv" / "bin" / "python"
 
 
 def conversation_script(folder: Path, calls: int = CALLS_A_CONVERSATION) -> Path:
@@ -143,7 +152,11 @@ class NaiveCelery:
     ) -> None:
         socket = RedisUrls.of(settings).url.removeprefix("unix://")
         broker, results = (f"redis+socket://{socket}?virtual_host={number}" for number in NAIVE_DATABASES)
-        ours = {"BENCH_BROKER": broker, "BENCH_RESULTS": results, "BENCH_INTERPRETER": str(base_interpreter())}
+        ours = {
+            "BENCH_BROKER": broker,
+            "BENCH_RESULTS": results,
+            "BENCH_INTERPRETER": str(interpreter(settings.state_dir.parent)),
+        }
         os.environ.update(ours)
         log = settings.state_dir / "naive.log"
         for queue, processes in (("tools", concurrency), ("conversations", conversations)):

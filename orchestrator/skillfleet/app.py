@@ -73,7 +73,9 @@ def make_driver(
 ) -> Driver:
     """`queue`: where calls go, the fleet's own by default."""
     name = queue or keys.task_queue(settings.fleet)
-    calls = CeleryCalls(make_celery(settings, queue=name), RedisUrls.of(settings).client(broker=True), name)
+    calls = CeleryCalls(
+        make_celery(settings, queue=name, sends_only=True), RedisUrls.of(settings).client(broker=True), name
+    )
     return Driver(ledger, models_of(settings), calls, slots=settings.slots, only=only)
 
 

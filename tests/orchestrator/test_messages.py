@@ -75,7 +75,7 @@ def test_arguments_are_kept_as_the_model_wrote_them() -> None:
 
 def test_on_the_wire_only_what_is_set_is_sent_but_an_assistants_content() -> None:
     assert USER.wire() == {"role": "user", "content": "u"}
-    assert set(answering("a").wire()) == {"role", "content", "tool_call_id", "name"}
+    assert set(answering("a").wire()) == {"role", "content", "tool_call_id"}
     wire = asking("a").wire()
     assert wire["content"] is None
     function = {"name": "list_skills", "arguments": "{}"}

@@ -41,8 +41,11 @@ class Shared:
 def shared() -> Iterator[Shared]:
     """Redis with a password, a provider, an orchestrator and three workers that run one call at a time."""
     with tempfile.TemporaryDirectory(prefix="sf-", dir="/tmp") as folder, provider() as models:
-        with RedisServer(Path(folder) / "redis", password="pw-in-the-url") as server:
-            place = Place(Path(folder), {"SKILLFLEET_REDIS_URL": server.url})
-            with running_fleet(place, workers=WORKERS, env=models.variables):
+        server = RedisServer(Path(folder) / "redis", password="pw-in-the-url")
+        place = Place(Path(folder), {"SKILLFLEET_REDIS_URL": server.url})
+        try:
+            with server, running_fleet(place, workers=WORKERS, env=models.variables):
                 yield Shared(place, models, server)
-        assert not place.end()
+        finally:
+            left = place.end()
+        assert not left

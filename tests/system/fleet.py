@@ -170,9 +170,18 @@ def running_fleet(
     finally:
         for process in started:
             process.send_signal(signal.SIGTERM)
-        for process in started:
-            with process:
-                process.wait(PATIENCE_S)
+        ended = [_ends(process) for process in started]
+    assert all(ended), "it did not end when asked to"
+
+
+def _ends(process: "subprocess.Popen[str]") -> bool:
+    with process:
+        try:
+            process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return False
+    return True
 
 
 def _ended(processes: Sequence["subprocess.Popen[str]"]) -> bool:

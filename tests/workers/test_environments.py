@@ -1,4 +1,3 @@
-import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -6,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from tests.workers.archives import wheel
-from tests.workers.environment_checks import BUILD_IN_A_PROCESS, built, error_of, leftovers, output
+from tests.workers.environment_checks import built, error_of, leftovers, output
 from tests.workers.skill_folders import write_skill
 
-from skillfleet_workers.environments.build import LAST_USED, Environments, base_interpreter, environment_key
+from skillfleet_workers.environments.build import LAST_USED, Environments, environment_key
 from skillfleet_workers.environments.declared import Wanted
 from skillfleet_workers.environments.uv import uv_environment
 
@@ -28,23 +27,20 @@ def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Environments:
     return Environments(tmp_path / "environments")
 
 
-def test_a_skill_that_declares_nothing_gets_the_base_interpreter(shared: Environments, tmp_path: Path) -> None:
-    interpreter = shared.interpreter_for(write_skill(tmp_path / "calc", {}), "print(1)")
-    assert interpreter == base_interpreter()
-    assert output(interpreter, "import sys; print(sys.prefix == sys.base_prefix)") == "True"
-    assert output(interpreter, "import importlib.util as u; print(u.find_spec('celery'))") == "None"
-
-
-def test_a_worker_without_a_virtual_environment_hides_its_packages_behind_an_empty_one(tmp_path: Path) -> None:
-    skill = write_skill(tmp_path / "calc", {})
-    command = [str(base_interpreter()), "-c", BUILD_IN_A_PROCESS, str(tmp_path / "environments"), str(skill.root)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    run = subprocess.run(command, check=True, capture_output=True, text=True, env=environment, timeout=60)
-    interpreter = Path(run.stdout.strip())
-    assert interpreter.is_relative_to(tmp_path / "environments")
+def test_a_skill_that_declares_nothing_gets_the_base_interpreter_without_any_packages(
+    shared: Environments, tmp_path: Path
+) -> None:
+    interpreter = built(shared.interpreter_for(write_skill(tmp_path / "calc", {}), "print(1)"))
+    assert output(interpreter, "import sys; print(sys.base_prefix)") == sys.base_prefix
     assert output(interpreter, "import sys; print([p for p in sys.path if 'site-packages' in p])") == str(
         [str(next((interpreter.parent.parent / "lib").glob("python*/site-packages")))]
     )
+    assert output(interpreter, "import importlib.util as u; print(u.find_spec('celery'))") == "None"
+
+
+def test_all_skills_that_declare_nothing_share_one_environment(shared: Environments, tmp_path: Path) -> None:
+    one, other = (write_skill(tmp_path / name, {}) for name in ("one", "other"))
+    assert shared.interpreter_for(one, "print(1)") == shared.interpreter_for(other, "import six")
 
 
 @pytest.mark.parametrize("name", ["venv", ".venv"])
@@ -78,7 +74,7 @@ def test_a_package_of_the_index_is_installed_and_compiled(shared: Environments, 
 def test_what_the_script_itself_asks_for_is_installed(shared: Environments, tmp_path: Path) -> None:
     skill = write_skill(tmp_path / "calc", {})
     assert output(shared.interpreter_for(skill, INLINE), "import six; print(six.__name__)") == "six"
-    assert shared.interpreter_for(skill, "import six") == base_interpreter()
+    assert shared.interpreter_for(skill, "import six") != shared.interpreter_for(skill, INLINE)
 
 
 def test_a_package_that_does_not_exist_is_named_with_the_reason(shared: Environments, tmp_path: Path) -> None:

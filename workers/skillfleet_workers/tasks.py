@@ -31,6 +31,8 @@ from .wire.shown import call_status, output_tail, shown_to_model
 COMMIT_PATIENCE_S = 60.0
 """A result outlives an outage of redis this long; after it the call counts as lost."""
 
+RESULT_REPR_CHARS = 160
+
 log = logging.getLogger(__name__)
 
 Tool = Callable[[Any, CallContext], Result]
@@ -111,6 +113,7 @@ def register_tasks(app: Celery, toolbox: Toolbox, runner: CallRunner) -> None:
 
 
 def _register(app: Celery, spec: TaskSpec[Any], tool: Tool, runner: CallRunner) -> None:
-    @app.task(name=spec.name)
+    # What Flower shows of a result: its repr is made for every call, so it is kept short.
+    @app.task(name=spec.name, resultrepr_maxsize=RESULT_REPR_CHARS)
     def task(raw: dict[str, Any]) -> dict[str, Any]:
         return runner.run(spec, tool, CallMessage.model_validate(raw))

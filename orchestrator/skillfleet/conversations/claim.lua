@@ -1,6 +1,7 @@
--- KEYS due  ARGV lease_ms state_prefix state_suffix [only]; answers {id, fence, now} or {false, ms until due or -1}
+-- KEYS due  ARGV lease_ms id_prefix state_suffix calls_suffix events_suffix [only]; answers {id, fence, now, state, calls, events} or
+-- {false, ms until due or -1}
 local now = now_ms()
-local id, score = ARGV[4], nil
+local id, score = ARGV[6], nil
 if id then
   score = redis.call('ZSCORE', KEYS[1], id)
 else
@@ -15,4 +16,6 @@ if redis.call('EXISTS', state) == 0 then
   return {false, 0}
 end
 redis.call('ZADD', KEYS[1], now + tonumber(ARGV[1]), id)
-return {id, redis.call('HINCRBY', state, 'fence', 1), now}
+local fence = redis.call('HINCRBY', state, 'fence', 1)
+return {id, fence, now, redis.call('HGETALL', state), redis.call('HGETALL', ARGV[2] .. id .. ARGV[4]),
+  redis.call('XRANGE', ARGV[2] .. id .. ARGV[5], '-', '+')}

@@ -14,7 +14,7 @@ from .engine import pending, step, wanted
 from .ledger import LEASE_S, Claim, Ledger
 from .models import Conversation, ConversationSpec, Problem, ToolRun
 from .moves import CallModel, DeadlinePassed, Effect, Event, ModelFailed, ModelReplied, RunTool
-from .schedule import next_due, observe
+from .schedule import awaits_start, next_due, observe
 
 IDLE_S = 1.0
 """Longest wait between two looks at what is due; the doorbell makes it immediate."""
@@ -94,7 +94,7 @@ class Driver:
             before,
             claim.records,
             cancel=claim.cancel,
-            queue_empty=bool(before.out) and self._calls.queue_empty(),
+            queue_empty=awaits_start(before, claim.records) and self._calls.queue_empty(),
             now=claim.now,
         )
         after, effects = before, []

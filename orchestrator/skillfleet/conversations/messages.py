@@ -43,8 +43,9 @@ class Message(ChatModel):
 
     def wire(self) -> dict[str, Any]:
         """The message as a provider takes it: fields that are not set are left out, but an assistant's
-        content is null where it only calls tools."""
-        fields = self.model_dump(mode="json", exclude_none=True)
+        content is null where it only calls tools. The name that a tool message carries is ours (seed 000): strict
+        providers refuse it."""
+        fields = self.model_dump(mode="json", exclude_none=True, exclude={"name"} if self.role == "tool" else None)
         if self.role == "assistant":
             fields.setdefault("content", None)
         return fields

@@ -61,17 +61,15 @@ class RedisLedger:
         return int(accepted) / 1000
 
     def claim(self, only: str | None = None) -> Claim | Nothing:
-        prefix, suffix = keys.state("\0").split("\0")
+        prefix, state_suffix = keys.state("\0").split("\0")
+        suffixes = [state_suffix, *(key("\0").split("\0")[1] for key in (keys.calls, keys.events))]
         wanted = [only] if only else []
-        answer = self._claim(keys=[self._due], args=[int(LEASE_S * 1000), prefix, suffix, *wanted])
+        answer = self._claim(keys=[self._due], args=[int(LEASE_S * 1000), prefix, *suffixes, *wanted])
         if not answer[0]:
             return Nothing(None if answer[1] < 0 else answer[1] / 1000)
-        name, fence, now = answer
-        pipe = self._client.pipeline(transaction=False)
-        pipe.hgetall(keys.state(name))
-        pipe.hgetall(keys.calls(name))
-        pipe.xrange(keys.events(name))
-        state, calls, stream = pipe.execute()
+        name, fence, now = answer[:3]
+        state, calls = _paired(answer[3]), _paired(answer[4])
+        stream = [(cursor, _paired(fields)) for cursor, fields in answer[5]]
         try:
             conversation = _conversation(state, stream)
         except ValidationError as unreadable:
@@ -135,6 +133,11 @@ class RedisLedger:
     def _renewed(self, conversation_id: str, fence: int, release: str) -> bool:
         args: list[str | int] = [conversation_id, fence, int(LEASE_S * 1000), release]
         return bool(self._renew(keys=[keys.state(conversation_id), self._due], args=args))
+
+
+def _paired(flat: Sequence[str]) -> dict[str, str]:
+    """A hash as a script answers it: fields and values in turn."""
+    return dict(zip(flat[::2], flat[1::2], strict=True))
 
 
 def _state_json(conversation: Conversation) -> str:

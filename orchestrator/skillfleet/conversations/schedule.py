@@ -41,6 +41,11 @@ def observe(
     return events
 
 
+def awaits_start(conversation: Conversation, records: Records) -> bool:
+    """Whether a call is out that no worker has started yet."""
+    return any(not _started(run, records.get(run.key)) for run in conversation.out)
+
+
 def next_due(conversation: Conversation, records: Records, now: float) -> float | None:
     """Seconds since the epoch; None when it has ended. While calls are out: the earliest moment at which one
     must be looked at. Results make it due at once, from the worker's side."""

@@ -56,9 +56,7 @@ class Environments:
         needs = wanted(skill, source)
         if isinstance(needs, ToolError):
             return needs
-        if not needs.lines and sys.prefix != sys.base_prefix:
-            return base_interpreter()
-        # A worker installed into the base interpreter itself is hidden behind an empty environment.
+        # Nothing declared: an empty environment, so that what a host's own Python carries is never relied on.
         return self._interpreter(skill, needs)
 
     def _interpreter(self, skill: Skill, needs: Wanted) -> Path | ToolError:

@@ -14,10 +14,14 @@ VISIBILITY_TIMEOUT_S = 6 * 3600
 LONE_READ_S = 0.1
 
 
-def make_celery(settings: FleetSettings, *, queue: str = "") -> Celery:
-    """JSON only. Tasks are acknowledged on receipt: the ledger, not the broker, brings lost calls back."""
+def make_celery(settings: FleetSettings, *, queue: str = "", sends_only: bool = False) -> Celery:
+    """JSON only. Messages are not acknowledged: the ledger, not the broker, brings lost calls back.
+
+    `sends_only`: for who never reads a result; a sender would open a result consumer for every call.
+    """
     urls = RedisUrls.of(settings)
-    app = Celery("skillfleet", broker=urls.broker, backend=urls.results, set_as_current=False)
+    backend = "disabled://" if sends_only else urls.results
+    app = Celery("skillfleet", broker=urls.broker, backend=backend, set_as_current=False)
     transport: dict[str, float | bool] = {
         "visibility_timeout": VISIBILITY_TIMEOUT_S,
         "socket_timeout": 30,
@@ -35,14 +39,14 @@ def make_celery(settings: FleetSettings, *, queue: str = "") -> Celery:
         result_accept_content=["json"],
         task_serializer="json",
         result_serializer="json",
+        result_backend_thread_safe=True,
         result_expires=settings.result_ttl_hours * 3600,
         broker_transport_options=transport,
         result_backend_transport_options=transport,
         broker_connection_retry_on_startup=True,
         task_default_queue=name,
-        task_queues=[Queue(name)],
-        task_acks_late=False,
-        task_send_sent_event=True,
+        task_queues=[Queue(name, no_ack=True)],
+        task_send_sent_event=False,
         task_track_started=False,
         worker_send_task_events=True,
         worker_prefetch_multiplier=1,
