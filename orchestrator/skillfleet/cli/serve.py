@@ -104,7 +104,8 @@ def _fleet(settings: OrchestratorSettings, workers: int, flower_port: int | None
         fleet.append(Child(f"worker {number}", ("-m", "skillfleet_workers", "worker"), without_keys))
     if flower_port:
         arguments = ("-m", "skillfleet", "flower", "--port", str(flower_port))
-        fleet.append(Child("flower", arguments, without_keys))
+        logins = {name: value for name, value in os.environ.items() if name.startswith("FLOWER_")}
+        fleet.append(Child("flower", arguments, {**without_keys, **logins}))
     return fleet
 
 

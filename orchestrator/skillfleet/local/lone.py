@@ -68,8 +68,8 @@ def lone_name() -> str:
 
 
 def worker_environment(settings: OrchestratorSettings) -> dict[str, str]:
-    """Ours, without the model's keys, and with what the caller has set from Python."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("LLM_")}
+    """Ours, without the model's keys and Flower's logins, and with what the caller has set from Python."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("LLM_", "FLOWER_"))}
     inherited["SKILLFLEET_STATE_DIR"] = str(settings.state_dir)
     inherited["SKILLFLEET_FLEET"] = settings.fleet
     if "skills_folder" in settings.model_fields_set:
