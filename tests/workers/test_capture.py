@@ -16,7 +16,7 @@ def capture() -> Iterator[Capture]:
 
 
 def test_what_follows_done_is_not_about_this_run(capture: Capture) -> None:
-    for line in ("started", "ended 9 1000 2000 1", "done 3", "started", "ended 32512 1 1 0", "done 0", "lost"):
+    for line in ("started 7", "ended 9 1000 2000 1", "done 3", "started", "ended 32512 1 1 0", "done 0", "lost"):
         capture.hear(line)
     capture.verdict = "timed_out"
     told = outcome(capture, 1.5)
@@ -25,7 +25,7 @@ def test_what_follows_done_is_not_about_this_run(capture: Capture) -> None:
 
 
 def test_a_script_that_ended_by_itself_just_before_the_kill_keeps_its_own_outcome(capture: Capture) -> None:
-    for line in ("started", "ended 768 1 1 0", "done 0"):
+    for line in ("started 7", "ended 768 1 1 0", "done 0"):
         capture.hear(line)
     capture.verdict = "timed_out"
     assert not capture.clean

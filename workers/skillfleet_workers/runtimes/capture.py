@@ -79,14 +79,14 @@ class Ended:
 class Capture:
     """What was seen of one run, since `began`.
 
-    `refused`: why the script could not be started; `lost`: nobody saw how it ended.
+    `script_pid`: since its exec; `refused`: why it could not be started; `lost`: nobody saw how it ended.
     """
 
     stdout: Stream
     stderr: Stream
     began: float = field(default_factory=time.monotonic)
     verdict: Verdict | None = None
-    started: bool = False
+    script_pid: int | None = None
     startup_ms: float = 0.0
     execution_time_ms: float = 0.0
     refused: str | None = None
@@ -107,7 +107,7 @@ class Capture:
         elapsed_ms = (time.monotonic() - self.began) * 1000
         match word:
             case "started":
-                self.started, self.startup_ms = True, elapsed_ms
+                self.script_pid, self.startup_ms = int(rest), elapsed_ms
             case "failed":
                 self.refused = rest
             case "ended":

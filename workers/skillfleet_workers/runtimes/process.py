@@ -3,7 +3,7 @@
 import os
 import signal
 import socket
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +56,12 @@ class ProcessRuntime:
             except SupervisorSilentError as silent:
                 self._abandon(init)
                 raise RuntimeUnavailableError(str(silent)) from silent
-            if capture.lost and not capture.started:
-                raise RuntimeUnavailableError("the supervisor died before it had started the script")
+            if capture.lost:
+                if capture.script_pid is None:
+                    raise RuntimeUnavailableError("the supervisor died before it had started the script")
+                # Its init is dead, and perhaps the resident with it, so that nobody else would.
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(capture.script_pid, signal.SIGKILL)
             return ScriptExecution(**facts, **outcome(capture, request.timeout_s))
 
     def _start(self, request: RunRequest, frame: bytes, opened: ExitStack) -> tuple[Init, Capture]:

@@ -2,12 +2,12 @@
 
 A program of its own, run as `python -I -S supervisor.py` with a unix socket as standard input. For every byte that
 the worker sends there it forks an init and answers with the init's process id; with it comes a descriptor, the
-init's control. An init holds one run at a time, for as long as the worker keeps control open. Forking takes longer
-than all else here, so it forks the child that is to become the script ahead of time, and the child itself waits for
-the request on control (`read_request`). Then the worker reads lines:
+init's control. An init holds one run at a time, for as long as the worker keeps control open: it waits there for a
+request (`read_request`) and starts the script by posix_spawn, which copies none of its memory; a fork costs more than
+all else here. Then the worker reads lines:
 
     failed MESSAGE                          the script could not be started
-    started                                 exec has happened
+    started PID                             exec has happened
     ended RAW_STATUS CPU_US RSS_KB KILLED   of the script itself; KILLED is 1 where the init did it
     done LEFTOVERS                          nothing of the run lives; so many other processes had to be killed
     lost                                    the init died, and the resident has cleaned up after it
@@ -27,16 +27,17 @@ import sys
 import time
 from collections.abc import Container
 from contextlib import suppress
+from typing import Any
 
 ANSWER_BYTES = 16
 THREE_DESCRIPTORS = 12
-PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 LAST_GRACE_S = 5.0
 """How long inits may take to clean up once the worker is gone, before the resident does it for them."""
 
 LINUX = sys.platform == "linux"
+OWN_SESSION: Any = {"setsid": True} if LINUX else {"setpgroup": 0}
 libc = ctypes.CDLL(None)
 
 Ended = tuple[int, int, resource.struct_rusage]
@@ -100,82 +101,72 @@ def say(control: _socket.socket, line: str) -> bool:
     return True
 
 
-# The script, before it is one.
-
-
 def read_request(control: _socket.socket) -> tuple[list[int], list[bytes]]:
     """Eight bytes of length, with which come stdin, stdout and stderr; then fields, each ended by a NUL:
-    folder, count of arguments, arguments, NAME=value..."""
+    folder, count of arguments, arguments, NAME=value...
+
+    Raises:
+        EOFError: the worker is gone, or this is its late order to kill the run before.
+    """
     head, passed, _, _ = control.recvmsg(8, _socket.CMSG_SPACE(THREE_DESCRIPTORS), _socket.MSG_WAITALL)
-    if not passed:  # the worker is gone, or this is its late order to kill the run before
+    if not passed:
         raise EOFError
     length = int.from_bytes(head, "big")
     body = control.recv(length, _socket.MSG_WAITALL)
     if len(body) < length:
         raise EOFError
-    return memoryview(passed[0][2][:THREE_DESCRIPTORS]).cast("i").tolist(), body.split(b"\0")[:-1]
+    streams = memoryview(passed[0][2][:THREE_DESCRIPTORS]).cast("i").tolist()
+    for descriptor in streams:
+        os.set_inheritable(descriptor, False)
+    return streams, body.split(b"\0")[:-1]
 
 
-def become(control: _socket.socket, failure: int) -> None:
-    """Wait for the request and exec it. Never returns; says to `failure` why it could not."""
-    try:
-        streams, (folder, count, *fields) = read_request(control)
-        for wanted, descriptor in enumerate(streams):
-            os.dup2(descriptor, wanted)
-            os.close(descriptor)
-        arguments, variables = fields[: int(count)], fields[int(count) :]
-        pairs = [variable.partition(b"=") for variable in variables]
-        os.chdir(folder)
-        os.execve(arguments[0], arguments, {name: value for name, _, value in pairs})
-    except OSError as wrong:
-        message = f"{wrong.strerror}: {os.fsdecode(wrong.filename or b'')}"
-        os.write(failure, message.encode("utf-8", "replace"))
-    except EOFError:  # the worker died or has no more use for this init
-        pass
-    finally:
-        os._exit(127)
-
-
-def detach(init: int) -> None:
-    """What a script needs and does not depend on the request."""
-    os.setsid()
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    prctl(PR_SET_NO_NEW_PRIVS, 1)  # what has become root by a setuid bit could not be killed
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != init:  # it died before its death could be signalled
-        os._exit(127)
+def start(streams: list[int], folder: bytes, count: bytes, *fields: bytes) -> int:
+    """The script's process, in a session of its own. Raises OSError where it could not be started."""
+    arguments, variables = fields[: int(count)], fields[int(count) :]
+    pairs = [variable.partition(b"=") for variable in variables]
+    os.chdir(folder)  # an init holds one run at a time: its working directory is the script's
+    return os.posix_spawn(
+        arguments[0],
+        arguments,
+        {name: value for name, _, value in pairs},
+        file_actions=[(os.POSIX_SPAWN_DUP2, descriptor, wanted) for wanted, descriptor in enumerate(streams)],
+        setsigdef=[signal.SIGPIPE],
+        **OWN_SESSION,
+    )
 
 
 def be_init(control: _socket.socket) -> None:
     prctl(PR_SET_CHILD_SUBREAPER, 1)
-    init = os.getpid()
-    heard = True
-    while heard:
-        failure, failure_for_child = os.pipe()
-        script = os.fork()
-        if not script:
-            detach(init)
-            become(control, failure_for_child)
-        os.close(failure_for_child)
-        heard = hold_run(control, script, failure)
-        os.close(failure)
+    prctl(PR_SET_NO_NEW_PRIVS, 1)  # what has become root by a setuid bit could not be killed
+    with suppress(EOFError):
+        while serve_run(control):
+            os.chdir("/")
 
 
-def hold_run(control: _socket.socket, script: int, failure: int) -> bool:
+def serve_run(control: _socket.socket) -> bool:
+    """One request from its arrival until nothing of it lives; False when it was the last."""
+    streams, fields = read_request(control)
+    try:
+        script = start(streams, *fields)
+    except OSError as wrong:
+        return say(control, f"failed {wrong.strerror}: {os.fsdecode(wrong.filename or b'')}\ndone 0")
+    finally:
+        for descriptor in streams:
+            os.close(descriptor)
+    say(control, f"started {script}")
+    return hold_run(control, script)
+
+
+def hold_run(control: _socket.socket, script: int) -> bool:
     """Wait for the script or for the order to kill it; leave no process of it; False when this was the last."""
     poller = select.poll()
     watched = watch(poller, script)
-    poller.register(control, 0)  # until exec what comes there is the child's to read; a hang-up is told anyway
-    poller.register(failure, select.POLLIN)
+    poller.register(control, select.POLLIN)
     ended: list[Ended] = []
     ordered = False
     while not ended and not ordered:
         ready = [descriptor for descriptor, _ in poller.poll(wait_ms(watched))]
-        if failure in ready:
-            message = os.read(failure, 4096).decode("utf-8", "replace")
-            say(control, f"failed {' '.join(message.split())}" if message else "started")
-            poller.unregister(failure)
-            poller.modify(control, select.POLLIN)
         ended = [one for one in reap() if one[0] == script]
         ordered = control.fileno() in ready
     if watched is not None:
