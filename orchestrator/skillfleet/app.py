@@ -68,8 +68,13 @@ def models_of(settings: OrchestratorSettings) -> Models:
     return choose
 
 
+def make_ledger(settings: OrchestratorSettings, *, bell: str = "") -> RedisLedger:
+    ttl_s = settings.result_ttl_hours * 3600
+    return RedisLedger(RedisUrls.of(settings), settings.fleet, bell=bell, ttl_s=ttl_s)
+
+
 def make_driver(
-    settings: OrchestratorSettings, ledger: RedisLedger, *, queue: str = "", only: str | None = None
+    settings: OrchestratorSettings, ledger: RedisLedger, *, queue: str = "", only: set[str] | None = None
 ) -> Driver:
     """`queue`: where calls go, the fleet's own by default."""
     name = queue or keys.task_queue(settings.fleet)

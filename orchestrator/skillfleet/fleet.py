@@ -14,10 +14,11 @@ from pydantic import ValidationError
 from skillfleet_workers.wire.connection import RedisUrls, load_settings
 from skillfleet_workers.wire.presence import LiveProcess, live_processes
 
+from .app import make_ledger
 from .conversations.models import Conversation, ConversationSpec, Limits
 from .conversations.redis_ledger import RedisLedger
 from .conversations.report import Report, report
-from .errors import BadRequestError, NoBrokerError, NoFleetError, UnknownConversationError
+from .errors import BadRequestError, FleetError, NoBrokerError, NoFleetError, UnknownConversationError
 from .events import Entry
 from .llm.prompts import opening
 from .llm.scripted import load_script
@@ -46,26 +47,39 @@ class Fleet:
         self._name = lone_name()
         self._stack = ExitStack()
         self._lone: LoneFleet | None = None
-        self._ledger: RedisLedger
+        self._private: PrivateRedis | None = None
+        self._opened: RedisLedger | None = None
 
     def __enter__(self) -> Self:
-        if self.settings.redis_url is None:
-            self._stack.enter_context(PrivateRedis(self.settings))
-        urls = RedisUrls.of(self.settings)
-        self._ledger = self._make_ledger(self.settings.fleet)
         try:
-            self._ledger.client.ping()
+            if self.settings.redis_url is None:
+                self._private = self._stack.enter_context(PrivateRedis(self.settings))
+            self._opened = make_ledger(self.settings)
+            self._opened.client.ping()
         except redis.RedisError as error:
             self._stack.close()
+            where = RedisUrls.of(self.settings).safe
             raise NoBrokerError(
-                f"cannot use redis at {urls.safe}: {error}; start it or set SKILLFLEET_REDIS_URL"
+                f"cannot use redis at {where}: {error}; start it or set SKILLFLEET_REDIS_URL"
             ) from None
+        except BaseException:
+            self._stack.close()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stack.close()
+        try:
+            self._stack.close()
+        finally:
+            self._lone = self._private = self._opened = None
+
+    @property
+    def _ledger(self) -> RedisLedger:
+        if self._opened is None:
+            raise FleetError("the fleet is not open: use it as `with Fleet() as fleet:`")
+        return self._opened
 
     @property
     def lone(self) -> bool:
@@ -99,12 +113,11 @@ class Fleet:
                 "no fleet is running; start one with `skillfleet up`"
                 + ("" if self.settings.redis_url else ", or submit without --detach")
             )
-        if not running:
+        if running:
+            self._ledger.submit(spec)
+        else:
             self.settings.require_model(model)
-            self._start_lone()
-        self._ledger.submit(spec)
-        if self._lone:
-            self._lone.serve(spec.id)
+            self._own_fleet().submit(spec)
         return spec.id
 
     def follow(self, conversation_id: str, after: str = "0") -> Iterator[Entry | None]:
@@ -156,22 +169,24 @@ class Fleet:
         """What redis says of itself (its INFO)."""
         return {name: str(value) for name, value in self._ledger.client.info().items()}
 
-    def _check_alive(self, conversation_id: str, quiet_s: float) -> None:
+    def look_after(self) -> bool:
+        """Start again what is ours and has died: the private redis, the worker of a fleet of our own. Whether it
+        was redis."""
         if self._lone:
             self._lone.look_after()
-        elif quiet_s > FLEET_GONE_S and not self.running("orchestrator"):
+        return self._private is not None and self._private.look_after()
+
+    def _check_alive(self, conversation_id: str, quiet_s: float) -> None:
+        self.look_after()
+        if self._lone is None and quiet_s > FLEET_GONE_S and not self.running("orchestrator"):
             raise NoFleetError(f"no orchestrator is running; {conversation_id} waits for one (`skillfleet up`)")
 
-    def _make_ledger(self, bell: str) -> RedisLedger:
-        ttl_s = self.settings.result_ttl_hours * 3600
-        return RedisLedger(RedisUrls.of(self.settings), self.settings.fleet, bell=bell, ttl_s=ttl_s)
-
-    def _start_lone(self) -> None:
+    def _own_fleet(self) -> LoneFleet:
         if self._lone is None:
-            self._ledger = self._make_ledger(self._name)
-            self._lone = LoneFleet(self.settings, self._ledger, self._name)
+            self._lone = LoneFleet(self.settings, make_ledger(self.settings, bell=self._name), self._name)
             self._stack.callback(self._lone.close)
             self._lone.start()
+        return self._lone
 
     def _load(self, conversation_id: str) -> Conversation:
         conversation = self._ledger.load(conversation_id)

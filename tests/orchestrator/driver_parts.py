@@ -105,7 +105,7 @@ class Place:
         *,
         ledger: MemoryLedger | None = None,
         slots: int = 4,
-        only: str | None = None,
+        only: set[str] | None = None,
     ) -> Iterator[Driver]:
         """Every conversation is answered by `model`; by its own script where there is none."""
 

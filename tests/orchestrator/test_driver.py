@@ -209,7 +209,7 @@ def test_a_script_whose_worker_died_is_not_run_again(place: Place) -> None:
 def test_only_the_named_conversation_is_served(place: Place) -> None:
     submit(place, "first", name="c1")
     submit(place, "second", name="c2")
-    with place.driving(only="c2"):
+    with place.driving(only={"c2"}):
         assert place.ended("c2").answer == "second"
     other = place.ledger.load("c1")
     assert other is not None and other.status == "queued"

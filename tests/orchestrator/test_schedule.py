@@ -1,5 +1,7 @@
 """When a conversation is looked at next, and what a look finds."""
 
+from typing import Any
+
 import pytest
 from tests.conversation_steps import (
     NOW,
@@ -163,3 +165,13 @@ def test_a_call_that_proves_its_life_is_looked_at_when_it_would_be_lost() -> Non
 def test_nothing_is_looked_at_after_the_deadline() -> None:
     calling = awaiting_calls(list_skills(), timeout_s=1)
     assert next_due(calling, {}, NOW) == NOW + 1
+
+
+def test_silence_while_redis_was_out_of_reach_proves_nothing() -> None:
+    calling = awaiting_calls(list_skills("a"))
+    silent = {"1.0": started(beat_at=NOW)}
+    later = NOW + 60
+    look: dict[str, Any] = {"cancel": False, "queue_empty": True, "now": later}
+    assert observe(calling, silent, **look) == [ToolLost("1.0")]
+    assert observe(calling, silent, **look, listening_since=later - 1) == []
+    assert next_due(calling, silent, later, later - 1) == later - 1 + LOST_AFTER_S

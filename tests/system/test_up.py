@@ -5,9 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psutil
+import pytest
 from tests.system.fleet import Place, interrupt, wait_for
 from tests.system.replies import call, holding, python
 
+from skillfleet.conversations.models import TERMINAL
+from skillfleet.conversations.report import Report
 from skillfleet.fleet import Fleet
 from skillfleet_workers.wire.presence import LiveProcess
 
@@ -100,3 +103,24 @@ def test_ctrl_c_ends_up_and_all_that_runs_on_it(place: Place) -> None:
     assert not script.is_running()
     with place.fleet() as fleet:
         assert fleet.status(name).status == "running"
+
+
+@pytest.mark.parametrize("victim", ["orchestrator", "redis-server"])
+def test_up_starts_what_was_killed_again_and_a_running_script_keeps_its_result(place: Place, victim: str) -> None:
+    marker, gate = place.folder / "marker", place.folder / "gate"
+    model = place.script([holding(marker, gate, "a")], "${a.stdout}")
+    with up(place, workers=1) as fleet:
+        name = fleet.submit("Wait.", model=model)
+        wait_for(marker.exists, "the script runs")
+        (process,) = place.commands(victim)
+        process.kill()
+        wait_for(lambda: "had died and is started again" in place.log("up"), "it is started again")
+        wait_for(lambda: place.commands(victim), "it is there")
+        gate.touch()
+        assert wait_for(lambda: ended(place, name), "the conversation has ended").answer == "holding\nlet go"
+
+
+def ended(place: Place, name: str) -> Report | None:
+    with place.fleet() as fleet:
+        report = fleet.status(name)
+    return report if report.status in TERMINAL else None

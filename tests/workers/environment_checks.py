@@ -1,9 +1,12 @@
 """What the tests of environments ask of one, and of a builder in a process of its own."""
 
+import os
 import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+import psutil
 
 from skillfleet_workers.wire.contract import ToolError
 
@@ -33,6 +36,17 @@ def output(interpreter: Path | ToolError, code: str) -> str:
 
 def leftovers(environments: Path) -> list[Path]:
     return list(environments.glob("*.tmp"))
+
+
+def working_on(environments: Path) -> list[psutil.Process]:
+    """What builds there, by its command line; without the test and builders that say the folder only."""
+    said = f"{environments}/"
+    processes = psutil.process_iter(["cmdline"])
+    return [p for p in processes if p.pid != os.getpid() and any(said in part for part in p.info["cmdline"] or ())]
+
+
+def waits_for_a_lock(pid: int, environments: Path) -> bool:
+    return any(file.path.startswith(f"{environments}/.locks/") for file in psutil.Process(pid).open_files())
 
 
 def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:

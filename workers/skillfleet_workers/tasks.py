@@ -80,7 +80,7 @@ class CallRunner:
             try:
                 outcome = self.ledger.commit(message.ref, record)
                 break
-            except redis.ConnectionError:
+            except (redis.ConnectionError, redis.TimeoutError):
                 if time.monotonic() > give_up:
                     raise
                 time.sleep(0.5)

@@ -66,7 +66,7 @@ class Toolbox:
         skill = self.catalog.find(request.skill_name, context.skills)
         if isinstance(skill, ToolError):
             return skill
-        interpreter = self.environments.interpreter_for(skill, request.script)
+        interpreter = self.environments.interpreter_for(skill, request.script, context.cancelled)
         if isinstance(interpreter, ToolError):
             return interpreter
         work = Path(tempfile.mkdtemp(prefix="run-", dir=self.work_folder))

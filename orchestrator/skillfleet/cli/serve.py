@@ -18,8 +18,7 @@ from skillfleet_workers.wire.celery import make_celery
 from skillfleet_workers.wire.connection import RedisUrls, load_settings
 from skillfleet_workers.wire.parent import end_with_parent
 
-from ..app import make_driver, make_presence, preload_provider
-from ..conversations.redis_ledger import RedisLedger
+from ..app import make_driver, make_ledger, make_presence, preload_provider
 from ..errors import BadRequestError, NoBrokerError
 from ..fleet import Fleet
 from ..local.children import Child, ChildGaveUpError, Children
@@ -40,7 +39,7 @@ def orchestrator(
     logging.getLogger("httpx").setLevel("WARNING")
     given = {"slots": slots} if slots else {}
     settings = load_settings(OrchestratorSettings, **given)
-    ledger = RedisLedger(RedisUrls.of(settings), settings.fleet, ttl_s=settings.result_ttl_hours * 3600)
+    ledger = make_ledger(settings)
     presence = make_presence(settings, ledger.client)
     driver = make_driver(settings, ledger)
     try:
@@ -77,15 +76,17 @@ def up(
         _check_port(flower_port)
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stop.set())
-    with Fleet(settings):
+    with Fleet(settings) as fleet:
         children = Children()
         try:
             for child in _fleet(settings, workers, flower_port if with_flower else None):
                 children.start(child)
             _announce(console, settings, workers, flower_port if with_flower else None)
             while not stop.wait(LOOK_EVERY_S):
+                if fleet.look_after():
+                    console.print(f"{time.strftime('%H:%M:%S')} redis had died and is started again")
                 for name in children.look_after():
                     console.print(f"{time.strftime('%H:%M:%S')} {name} had died and is started again")
         except ChildGaveUpError:

@@ -46,7 +46,8 @@ def submit(
         check_worker_settings()
         if not model.startswith(SCRIPTED):
             preload_provider()
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
     with Fleet(settings) as fleet:
         name = fleet.submit(
             prompt,

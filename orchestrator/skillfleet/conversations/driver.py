@@ -35,14 +35,19 @@ class Calls(Protocol):
 
 
 class Driver:
-    """N slots over one ledger. `only`: serve this one conversation and nothing else."""
+    """N slots over one ledger. `only`: serve these conversations and nothing else; the set may grow, and ids leave
+    it when nothing is due of them any more."""
 
-    def __init__(self, ledger: Ledger, models: Models, calls: Calls, *, slots: int, only: str | None = None) -> None:
+    def __init__(
+        self, ledger: Ledger, models: Models, calls: Calls, *, slots: int, only: set[str] | None = None
+    ) -> None:
         self._ledger, self._models, self._calls, self._only = ledger, models, calls, only
         self._free = threading.Semaphore(slots)
         self._held: dict[str, int] = {}
         self._held_lock = threading.Lock()
         self._stop = threading.Event()
+        self._listening_since: float | None = None
+        """By our monotonic clock; None while redis cannot be reached."""
 
     def run(self) -> None:
         """Until `stop`; then hand back what is held, so that others go on at once."""
@@ -54,6 +59,7 @@ class Driver:
                 claim = self._next_claim()
             except redis.RedisError as error:
                 log.warning("cannot reach redis: %s", error)
+                self._listening_since = None
                 self._stop.wait(IDLE_S)
                 claim = None
             if claim is None:
@@ -68,10 +74,18 @@ class Driver:
         self._stop.set()
 
     def _next_claim(self) -> Claim | None:
-        found = self._ledger.claim(self._only)
-        if isinstance(found, Claim):
-            return found
-        self._ledger.wait(IDLE_S if found.wait_s is None else min(IDLE_S, found.wait_s))
+        wait_s = IDLE_S
+        for name in [None] if self._only is None else tuple(self._only):
+            found = self._ledger.claim(name)
+            if self._listening_since is None:
+                self._listening_since = time.monotonic()
+            if isinstance(found, Claim):
+                return found
+            if found.wait_s is not None:
+                wait_s = min(wait_s, found.wait_s)
+            elif self._only is not None and name is not None:
+                self._only.discard(name)
+        self._ledger.wait(wait_s)
         return None
 
     def _serve(self, claim: Claim) -> None:
@@ -90,28 +104,36 @@ class Driver:
         """One claim: what has happened, then as many model turns as follow without waiting for a tool."""
         began = time.monotonic()
         before = claim.conversation
+        since = claim.now - (began - (self._listening_since or began))
         events = observe(
             before,
             claim.records,
             cancel=claim.cancel,
             queue_empty=awaits_start(before, claim.records) and self._calls.queue_empty(),
             now=claim.now,
+            listening_since=since,
         )
         after, effects = before, []
         for event in events:
             after, more = step(after, event, claim.now)
             effects += more
         effects = wanted(after, effects) or pending(after)
-        while self._commit(claim, before, after, effects, began) and _asks(effects):
+        while self._commit(claim, before, after, effects, began, since) and _asks(effects):
             event = self._ask(after, claim.now + time.monotonic() - began)
             before = after
             after, effects = step(after, event, claim.now + time.monotonic() - began)
 
     def _commit(
-        self, claim: Claim, before: Conversation, after: Conversation, effects: list[Effect], began: float
+        self,
+        claim: Claim,
+        before: Conversation,
+        after: Conversation,
+        effects: list[Effect],
+        began: float,
+        listening_since: float,
     ) -> bool:
         now = claim.now + time.monotonic() - began
-        due = None if _asks(effects) else next_due(after, claim.records, now)
+        due = None if _asks(effects) else next_due(after, claim.records, now, listening_since)
         if not self._ledger.commit(claim.fence, after, changes(before, after, effects), due):
             log.info("conversation %s: another orchestrator has it", after.id)
             return False

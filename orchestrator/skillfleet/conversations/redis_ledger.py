@@ -71,12 +71,12 @@ class RedisLedger:
         state, calls = _paired(answer[3]), _paired(answer[4])
         stream = [(cursor, _paired(fields)) for cursor, fields in answer[5]]
         try:
-            conversation = _conversation(state, stream)
+            conversation, records = _conversation(state, stream), parse_records(calls)
         except ValidationError as unreadable:
             # Perhaps a newer version wrote it, whose orchestrator will take it when this lease ends.
             log.error("conversation %s cannot be read: %s", name, unreadable)
             return Nothing(0.0)
-        return Claim(conversation, fence, now / 1000, state.get("cancel") == "1", parse_records(calls))
+        return Claim(conversation, fence, now / 1000, state.get("cancel") == "1", records)
 
     def commit(self, fence: int, after: Conversation, told: Sequence[Told], due: float | None) -> bool:
         name = after.id

@@ -26,14 +26,23 @@ Records = Mapping[str, CallRecord]
 
 
 def observe(
-    conversation: Conversation, records: Records, *, cancel: bool, queue_empty: bool, now: float
+    conversation: Conversation,
+    records: Records,
+    *,
+    cancel: bool,
+    queue_empty: bool,
+    now: float,
+    listening_since: float = 0.0,
 ) -> list[Event]:
-    """Everything that has happened since the last look, results first: what came in time counts."""
+    """Everything that has happened since the last look, results first: what came in time counts.
+
+    `listening_since`: when redis could last be reached again; before it, silence proves nothing.
+    """
     events: list[Event] = []
     if conversation.status == "queued":
         events.append(Submitted())
     for run in conversation.out:
-        events += _news_of(run, records.get(run.key), queue_empty, now)
+        events += _news_of(run, records.get(run.key), queue_empty, now, listening_since)
     if cancel:
         events.append(CancelRequested())
     if now >= conversation.deadline:
@@ -46,33 +55,35 @@ def awaits_start(conversation: Conversation, records: Records) -> bool:
     return any(not _started(run, records.get(run.key)) for run in conversation.out)
 
 
-def next_due(conversation: Conversation, records: Records, now: float) -> float | None:
+def next_due(conversation: Conversation, records: Records, now: float, listening_since: float = 0.0) -> float | None:
     """Seconds since the epoch; None when it has ended. While calls are out: the earliest moment at which one
     must be looked at. Results make it due at once, from the worker's side."""
     if conversation.terminal:
         return None
     if not conversation.out:
         return now
-    looks = [_look_at(run, records.get(run.key), now) for run in conversation.out]
+    looks = [_look_at(run, records.get(run.key), now, listening_since) for run in conversation.out]
     return min(conversation.deadline, *looks)
 
 
-def _news_of(run: ToolRun, record: CallRecord | None, queue_empty: bool, now: float) -> Iterator[Event]:
+def _news_of(
+    run: ToolRun, record: CallRecord | None, queue_empty: bool, now: float, listening_since: float
+) -> Iterator[Event]:
     if record is not None and record.result is not None:
         done = record.result
         yield ToolFinished(run.key, done.status, done.shown, done.worker, done.runtime, done.ms)
     elif _started(run, record):
         assert record is not None
-        if now >= record.beat_at + LOST_AFTER_S:
+        if now >= max(record.beat_at, listening_since) + LOST_AFTER_S:
             yield ToolLost(run.key)
     elif now >= _resend_at(run, queue_empty):
         yield ToolUnstarted(run.key)
 
 
-def _look_at(run: ToolRun, record: CallRecord | None, now: float) -> float:
+def _look_at(run: ToolRun, record: CallRecord | None, now: float, listening_since: float) -> float:
     if _started(run, record):
         assert record is not None
-        return max(record.beat_at + LOST_AFTER_S, now + SOONEST_LOOK_S)
+        return max(max(record.beat_at, listening_since) + LOST_AFTER_S, now + SOONEST_LOOK_S)
     # A call that waits in a long queue is looked at more and more seldom: half as long again as it has waited.
     return max(_resend_at(run, queue_empty=True), now + max(RESEND_AFTER_S, (now - run.sent_at) / 2))
 

@@ -71,16 +71,18 @@ class Children:
         for process in living:
             process.terminate()
         give_up = time.monotonic() + GRACE_S
-        for process in living:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(max(0.0, give_up - time.monotonic()))
-        for process in living:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        self.children.clear()
-        for end in self._pipe:
-            os.close(end)
+        try:
+            for process in living:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(max(0.0, give_up - time.monotonic()))
+        finally:  # an impatient second Ctrl-C comes here at once
+            for process in living:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            self.children.clear()
+            for end in self._pipe:
+                os.close(end)
 
     def _spawn(self, child: Child) -> None:
         child.started_at = time.monotonic()

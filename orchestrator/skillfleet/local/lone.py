@@ -4,6 +4,7 @@ import contextlib
 import os
 import secrets
 import threading
+import time
 
 import redis
 
@@ -11,10 +12,13 @@ from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.connection import RedisUrls, SettingsError
 
 from ..app import make_driver
-from ..conversations.driver import Driver
+from ..conversations.models import ConversationSpec
 from ..conversations.redis_ledger import RedisLedger
+from ..errors import FleetError
 from ..settings import OrchestratorSettings
 from .children import Child, ChildGaveUpError, Children
+
+CANCEL_PATIENCE_S = 3.0
 
 
 class LoneFleet:
@@ -27,40 +31,68 @@ class LoneFleet:
         self._bell = keys.FleetKeys(name).bell
         self._log = settings.state_dir / "worker.log"
         self._children = Children()
-        self._drivers: list[tuple[Driver, threading.Thread]] = []
+        self._accepted: list[str] = []
+        self._conversations: set[str] = set()
+        self._driver = make_driver(settings, ledger, queue=self._queue, only=self._conversations)
+        self._thread = threading.Thread(target=self._driver.run, name="driver", daemon=True)
 
     def start(self) -> None:
         arguments = ("-m", "skillfleet_workers", "worker", "--queue", self._queue, "--lone")
         self._children.start(Child("worker", arguments, worker_environment(self._settings), self._log))
+        self._thread.start()
 
-    def serve(self, conversation_id: str) -> None:
-        driver = make_driver(self._settings, self._ledger, queue=self._queue, only=conversation_id)
-        thread = threading.Thread(target=driver.run, name="driver", daemon=True)
-        thread.start()
-        self._drivers.append((driver, thread))
+    def submit(self, spec: ConversationSpec) -> None:
+        """Accept a conversation, and move it until it ends or this fleet does."""
+        self._accepted.append(spec.id)
+        self._ledger.submit(spec)
+        self._conversations.add(spec.id)
+        self._ring()
 
     def look_after(self) -> None:
         """Start the worker again, should it have died.
 
         Raises:
             SettingsError: it refuses its settings; the line is its own.
+            FleetError: the orchestrator has ended by a fault of its own.
         """
         try:
             self._children.look_after()
         except ChildGaveUpError:
             raise SettingsError(self._log.read_text().strip().splitlines()[-1].removeprefix("skillfleet: ")) from None
+        if not self._thread.is_alive():
+            raise FleetError("the orchestrator of this fleet has ended; its traceback is above")
 
     def close(self) -> None:
-        for driver, _ in self._drivers:
-            driver.stop()
-            with contextlib.suppress(redis.RedisError):
-                self._ledger.client.lpush(self._bell, "stop")  # they may be waiting for it
-        self._children.stop()
-        for _, thread in self._drivers:
-            thread.join(2)
+        """End what it serves, and itself: nobody would go on with it."""
+        try:
+            self._cancel_all()
+        finally:
+            self._driver.stop()
+            self._ring()
+            self._children.stop()
+        if self._thread.is_alive():
+            self._thread.join(2)
         with contextlib.suppress(redis.RedisError), RedisUrls.of(self._settings).client(broker=True) as broker:
             self._ledger.client.delete(self._bell)
             broker.delete(self._queue, f"_kombu.binding.{self._queue}")
+
+    def _cancel_all(self) -> None:
+        give_up = time.monotonic() + CANCEL_PATIENCE_S
+        with contextlib.suppress(redis.RedisError):
+            for name in self._accepted:
+                with contextlib.suppress(KeyError):
+                    if not self._ledger.cancel(name):
+                        continue
+                while self._open(name) and self._thread.is_alive() and time.monotonic() < give_up:
+                    time.sleep(0.02)
+
+    def _open(self, conversation_id: str) -> bool:
+        conversation = self._ledger.load(conversation_id)
+        return conversation is not None and not conversation.terminal
+
+    def _ring(self) -> None:
+        with contextlib.suppress(redis.RedisError):
+            self._ledger.client.lpush(self._bell, "look")
 
 
 def lone_name() -> str:

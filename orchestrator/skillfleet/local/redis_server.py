@@ -15,7 +15,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from skillfleet_workers.wire.connection import FleetSettings, RedisUrls
+from skillfleet_workers.wire.connection import FleetSettings, RedisUrls, SettingsError
 
 from ..errors import NoBrokerError
 
@@ -39,8 +39,8 @@ class PrivateRedis:
         self._users = -1
 
     def __enter__(self) -> "PrivateRedis":
-        self._data.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._socket.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _make_private(self._data)
+        _make_private(self._socket.parent)
         with self._alone():
             self._users = os.open(self._data / "users.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC)
             fcntl.flock(self._users, fcntl.LOCK_SH)
@@ -51,6 +51,15 @@ class PrivateRedis:
                 os.close(self._users)
                 raise
         return self
+
+    def look_after(self) -> bool:
+        """Start the server again, should it have died; its append-only file brings back what it held."""
+        if self._answers():
+            return False
+        with self._alone():
+            if not self._answers():
+                self._start()
+        return True
 
     def __exit__(self, *_: object) -> None:
         with self._alone():
@@ -104,11 +113,15 @@ class PrivateRedis:
             cwd=self._data,
         )  # fmt: skip
         give_up = time.monotonic() + START_PATIENCE_S
-        while not self._answers():
-            if server.poll() is not None or time.monotonic() > give_up:
-                server.kill()
-                raise NoBrokerError(f"the private redis-server did not start; its log is {log}")
-            time.sleep(0.005)
+        try:
+            while not self._answers():
+                if server.poll() is not None or time.monotonic() > give_up:
+                    raise NoBrokerError(f"the private redis-server did not start; its log is {log}")
+                time.sleep(0.005)
+        except BaseException:
+            server.kill()
+            server.wait()
+            raise
 
     def _shutdown(self) -> None:
         with self._client() as client:
@@ -118,6 +131,23 @@ class PrivateRedis:
             except redis.ConnectionError:
                 return
         _wait_for_end(pid)
+
+
+def _make_private(folder: Path) -> None:
+    """A folder that only this user can enter; the one for long paths lies in /tmp, where others could make it first.
+
+    Raises:
+        SettingsError: it cannot be made, or is somebody else's.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if folder.stat().st_uid != os.getuid():
+            raise SettingsError(f"SKILLFLEET_STATE_DIR: {folder} belongs to another user; name another folder")
+        folder.chmod(0o700)
+    except OSError as error:
+        raise SettingsError(
+            f"SKILLFLEET_STATE_DIR: {folder} cannot be made ({error.strerror}); name a folder that you can write to"
+        ) from None
 
 
 def _wait_for_end(pid: int) -> None:

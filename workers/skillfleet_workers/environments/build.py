@@ -13,15 +13,18 @@ import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
+from typing import IO
 
 from ..skills.models import Skill
 from ..wire.contract import ToolError
 from .declared import Wanted, existing_venv, wanted
-from .uv import BuildFailedError, BuildTimeoutError, run, run_uv
+from .uv import BuildCancelledError, BuildFailedError, BuildTimeoutError, Limits, run, run_uv
 
 FAILURE_REMEMBERED_S = 60.0
 REASON_LINES = 12
 REASON_CHARS = 1_500
+LOCK_POLL_S = 0.05
 LAST_USED = ".last-used"
 
 
@@ -45,10 +48,12 @@ class Environments:
         self._failure_remembered_s = failure_remembered_s
         self._failures: dict[str, tuple[ToolError, float]] = {}
 
-    def interpreter_for(self, skill: Skill, source: str | None = None) -> Path | ToolError:
+    def interpreter_for(
+        self, skill: Skill, source: str | None = None, cancelled: Event | None = None
+    ) -> Path | ToolError:
         """The interpreter for the skill's scripts; `source` is the one that will run, if it is known.
 
-        The first call for new requirements builds, which takes seconds to minutes.
+        The first call for new requirements builds, which takes seconds to minutes; `cancelled` ends that at once.
         """
         own = existing_venv(skill)
         if own is not None:
@@ -57,24 +62,27 @@ class Environments:
         if isinstance(needs, ToolError):
             return needs
         # Nothing declared: an empty environment, so that what a host's own Python carries is never relied on.
-        return self._interpreter(skill, needs)
+        return self._interpreter(skill, needs, cancelled or Event())
 
-    def _interpreter(self, skill: Skill, needs: Wanted) -> Path | ToolError:
+    def _interpreter(self, skill: Skill, needs: Wanted, cancelled: Event) -> Path | ToolError:
         key = environment_key(needs)
         if not self._is_built(key):
-            with self._locked(key):
-                failure = self._built_now(key, skill, needs)
+            try:
+                with self._locked(key, cancelled):
+                    failure = self._built_now(key, skill, needs, cancelled)
+            except BuildCancelledError:
+                return _cancelled(skill)
             if failure is not None:
                 return failure
         with contextlib.suppress(OSError):
             (self._folder / key / LAST_USED).touch()
         return _python(self._folder / key)
 
-    def _built_now(self, key: str, skill: Skill, needs: Wanted) -> ToolError | None:
+    def _built_now(self, key: str, skill: Skill, needs: Wanted, cancelled: Event) -> ToolError | None:
         """Call under the lock: whoever held it before may have done it, or failed at it."""
         if self._is_built(key):
             return None
-        return self._remembered(key) or self._attempt(key, skill, needs)
+        return self._remembered(key) or self._attempt(key, skill, needs, cancelled)
 
     def _is_built(self, key: str) -> bool:
         return _python(self._folder / key).exists()
@@ -84,24 +92,30 @@ class Environments:
         return failure if time.monotonic() - at < self._failure_remembered_s else None
 
     @contextlib.contextmanager
-    def _locked(self, key: str) -> Iterator[None]:
-        """flock belongs to the open file: it holds between threads as well, and ends with its process."""
+    def _locked(self, key: str, cancelled: Event) -> Iterator[None]:
+        """flock belongs to the open file: it holds between threads as well, and ends with its process.
+
+        Raises:
+            BuildCancelledError: while it waited.
+        """
         locks = self._folder / ".locks"
         locks.mkdir(parents=True, exist_ok=True)
         with (locks / key).open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            while not _taken(lock):
+                if cancelled.wait(LOCK_POLL_S):
+                    raise BuildCancelledError
             try:
                 yield
             finally:
                 fcntl.flock(lock, fcntl.LOCK_UN)
 
-    def _attempt(self, key: str, skill: Skill, needs: Wanted) -> ToolError | None:
+    def _attempt(self, key: str, skill: Skill, needs: Wanted, cancelled: Event) -> ToolError | None:
         for stale in self._folder.glob(f"{key}.*.tmp"):
             shutil.rmtree(stale, ignore_errors=True)
         temporary = self._folder / f"{key}.{uuid.uuid4().hex}.tmp"
         temporary.mkdir()
         try:
-            self._build(temporary, needs)
+            self._build(temporary, needs, Limits(time.monotonic() + self._build_timeout_s, cancelled))
             if (self._folder / key).exists():
                 (self._folder / key).rename(temporary / "broken")
             (temporary / "environment").rename(self._folder / key)
@@ -118,18 +132,17 @@ class Environments:
         self._failures[key] = failure, time.monotonic()
         return failure
 
-    def _build(self, temporary: Path, needs: Wanted) -> None:
-        deadline = time.monotonic() + self._build_timeout_s
+    def _build(self, temporary: Path, needs: Wanted, limits: Limits) -> None:
         base, environment = str(base_interpreter()), temporary / "environment"
         place = ["venv", "--relocatable", "--no-project", "--no-python-downloads", "--python", base]
-        run_uv([*place, str(environment)], temporary, self._cache, deadline)
+        run_uv([*place, str(environment)], temporary, self._cache, limits)
         if not needs.lines:
             return
         file = temporary / "requirements.txt"
         file.write_text("".join(f"{line}\n" for line in needs.lines), "utf-8")
         install = ["pip", "install", "--python", str(_python(environment)), "--requirement", str(file)]
-        run_uv([*install, *(["--no-build"] if needs.wheels_only else [])], temporary, self._cache, deadline)
-        _compile(base, environment, temporary, deadline)
+        run_uv([*install, *(["--no-build"] if needs.wheels_only else [])], temporary, self._cache, limits)
+        _compile(base, environment, temporary, limits)
 
 
 def environment_key(needs: Wanted) -> str:
@@ -141,7 +154,7 @@ def environment_key(needs: Wanted) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
-def _compile(base: str, environment: Path, temporary: Path, deadline: float) -> None:
+def _compile(base: str, environment: Path, temporary: Path, limits: Limits) -> None:
     """Bytecode, without which every import from a read-only environment is slow.
 
     Not uv's --compile-bytecode: it starts the environment's interpreter, and with it any .pth code of the
@@ -150,7 +163,15 @@ def _compile(base: str, environment: Path, temporary: Path, deadline: float) -> 
     tests = r"[/\\]tests[/\\]"
     command = [base, "-I", "-S", "-m", "compileall", "-q", "-j", "0", "-x", tests, str(environment / "lib")]
     with contextlib.suppress(BuildFailedError):  # Some packages carry files that are not for this Python.
-        run(command, temporary, {}, deadline)
+        run(command, temporary, {}, limits)
+
+
+def _taken(lock: IO[str]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _python(environment: Path) -> Path:
@@ -169,4 +190,12 @@ def _failure(skill: Skill, needs: Wanted, reason: str) -> ToolError:
         error="environment_build_failed",
         message=f"The environment of {skill.name!r} ({packages[:300]}) could not be built: {reason}",
         fix=f"Correct the package that is named there in {needs.origin}, or do without it.{wheels}",
+    )
+
+
+def _cancelled(skill: Skill) -> ToolError:
+    return ToolError(
+        error="cancelled",
+        message=f"The call was cancelled while the environment of {skill.name!r} was being built.",
+        fix="Call it again if it is still wanted.",
     )

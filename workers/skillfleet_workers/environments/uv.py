@@ -1,13 +1,20 @@
-"""Running uv: with a small environment, under a deadline, and never leaving a part of it behind."""
+"""Running uv: with a small environment, for as long as it is wanted, and never leaving a part of it behind."""
 
+import contextlib
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 import uv
+
+GUARD = Path(__file__).with_name("guard.py")
+POLL_S = 0.01
 
 _PASSED = frozenset({"PATH", "HOME", "TMPDIR", "LANG", "REQUESTS_CA_BUNDLE"})
 _PASSED_PREFIXES = ("UV_", "SSL_")
@@ -22,6 +29,18 @@ class BuildTimeoutError(Exception):
     """The deadline passed; what had been started is dead."""
 
 
+class BuildCancelledError(Exception):
+    """Nobody wants it any more; what had been started is dead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long a build may go on. `deadline` by the monotonic clock."""
+
+    deadline: float
+    cancelled: Event
+
+
 def uv_environment(environment: Mapping[str, str], cache: Path) -> dict[str, str]:
     """What of the worker's environment uv sees. A package that is built from source sees it too."""
     passed = {
@@ -32,38 +51,40 @@ def uv_environment(environment: Mapping[str, str], cache: Path) -> dict[str, str
     return {**passed, "UV_CACHE_DIR": str(cache)}
 
 
-def run_uv(arguments: Sequence[str], folder: Path, cache: Path, deadline: float) -> None:
-    """`deadline` by the monotonic clock.
-
-    Raises:
-        BuildFailedError
-        BuildTimeoutError
-    """
+def run_uv(arguments: Sequence[str], folder: Path, cache: Path, limits: Limits) -> None:
+    """Raises: BuildFailedError, BuildTimeoutError, BuildCancelledError"""
     command = [uv.find_uv_bin(), "--quiet", "--color", "never", "--no-progress", *arguments]
-    run(command, folder, uv_environment(os.environ, cache), deadline)
+    run(command, folder, uv_environment(os.environ, cache), limits)
 
 
-def run(command: Sequence[str], folder: Path, environment: Mapping[str, str], deadline: float) -> None:
-    """Raises: BuildFailedError, BuildTimeoutError"""
+def run(command: Sequence[str], folder: Path, environment: Mapping[str, str], limits: Limits) -> None:
+    """Raises: BuildFailedError, BuildTimeoutError, BuildCancelledError"""
     log = folder / "log"
     # A file, not a pipe: a process that outlives uv could hold a pipe open.
     with log.open("wb") as stderr:
         process = subprocess.Popen(
-            command,
+            [sys.executable, "-I", "-S", str(GUARD), *command],
             cwd=folder,
             env=environment,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=stderr,
             start_new_session=True,
         )
-        try:
-            returncode = process.wait(max(0.0, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            raise BuildTimeoutError from None
-        finally:
-            if process.returncode is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-    if returncode:
+        with process:
+            try:
+                _wait(process, limits)
+            finally:
+                # What uv left running ends too. The group's number stays taken for as long as one of it lives.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+    if process.returncode:
         raise BuildFailedError(log.read_text("utf-8", "replace").replace(f"{folder}/", ""))
+
+
+def _wait(process: "subprocess.Popen[bytes]", limits: Limits) -> None:
+    while process.poll() is None:
+        if limits.cancelled.wait(POLL_S):
+            raise BuildCancelledError
+        if time.monotonic() > limits.deadline:
+            raise BuildTimeoutError

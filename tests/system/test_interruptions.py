@@ -1,0 +1,87 @@
+"""Whatever interrupts a fleet of one's own, at whatever moment: nothing is left, and nothing goes on later."""
+
+import signal
+import threading
+
+import pytest
+from tests.system.fleet import Place, interrupt, wait_for
+from tests.system.replies import holding, python
+from tests.system.test_lone_fleet import started_script, statuses
+
+from skillfleet.errors import FleetError
+
+
+def test_a_closed_terminal_ends_submit_and_all_that_it_started(place: Place) -> None:
+    marker = place.folder / "marker"
+    submit = place.start("submit", "--model", place.script([holding(marker)], "Never said."), "Wait.")
+    script = started_script(place, marker)
+
+    assert interrupt(submit, signal.SIGHUP) == 130
+    assert not script.is_running()
+    assert not place.living()
+    assert statuses(place) == ["cancelled"]
+
+
+def test_a_closed_terminal_ends_up_and_its_redis(place: Place) -> None:
+    up = place.start("up", "--no-flower")
+    wait_for(lambda: len(place.commands("worker")) == 1 and place.socket.exists(), "the fleet is there")
+
+    assert interrupt(up, signal.SIGHUP) == 0
+    assert not place.living()
+
+
+@pytest.mark.parametrize("moment", ["redis/server-version", "redis/redis.sock", "worker.log"])
+def test_ctrl_c_while_it_starts_leaves_no_process(place: Place, moment: str) -> None:
+    marker = place.folder / "marker"
+    submit = place.start("submit", "--model", place.script([holding(marker)], "Never said."), "Wait.")
+    wait_for((place.state_dir / moment).exists, "it has come that far")
+
+    assert interrupt(submit) == 130
+    assert not place.living()
+    assert set(statuses(place)) <= {"cancelled"}
+
+
+def test_a_second_ctrl_c_leaves_no_process_either(place: Place) -> None:
+    marker = place.folder / "marker"
+    submit = place.start("submit", "--model", place.script([holding(marker)], "Never said."), "Wait.")
+    script = started_script(place, marker)
+    submit.send_signal(signal.SIGINT)
+
+    assert interrupt(submit) == 130
+    wait_for(lambda: not script.is_running(), "the script ends")
+    assert not place.commands("worker")
+    place.cli("list")
+    wait_for(lambda: not place.living(), "nothing is left")
+
+
+def test_a_conversation_that_its_caller_walks_away_from_is_cancelled(place: Place) -> None:
+    marker = place.folder / "marker"
+    with place.fleet() as fleet:
+        name = fleet.submit("Wait.", model=place.script([holding(marker)], "Never said."))
+        script = started_script(place, marker)
+    assert not script.is_running()
+    with place.fleet() as fleet:
+        assert fleet.status(name).status == "cancelled"
+
+
+def test_one_fleet_object_can_be_opened_again(place: Place) -> None:
+    fleet = place.fleet()
+    for _ in range(2):
+        with fleet:
+            name = fleet.submit("6 * 7?", model=place.script([python("print(6 * 7)", "six")], "${six.stdout}"))
+            assert fleet.result(name).answer == "42"
+    assert not place.living()
+
+
+def test_a_fleet_that_is_not_open_says_how_to_open_it(place: Place) -> None:
+    with pytest.raises(FleetError, match="with Fleet"):
+        place.fleet().list()
+
+
+def test_conversations_of_one_fleet_leave_no_threads_behind(place: Place) -> None:
+    with place.fleet() as fleet:
+        fleet.result(fleet.submit("Say it.", model=place.script("Said.")))
+        before = threading.active_count()
+        for _ in range(10):
+            fleet.result(fleet.submit("Say it.", model=place.script("Said.")))
+        wait_for(lambda: threading.active_count() <= before, "as many threads as before")

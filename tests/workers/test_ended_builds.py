@@ -1,0 +1,130 @@
+"""Builds that nobody waits for any more: cancelled, or of a worker that is gone."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+
+import pytest
+from tests.workers.environment_checks import (
+    BUILD_IN_A_PROCESS,
+    built,
+    error_of,
+    leftovers,
+    output,
+    wait_until,
+    waits_for_a_lock,
+    working_on,
+)
+from tests.workers.skill_folders import write_skill
+
+from skillfleet_workers.environments.build import Environments
+from skillfleet_workers.runtimes.process import ProcessRuntime
+from skillfleet_workers.skills.catalog import SkillCatalog
+from skillfleet_workers.skills.models import Skill
+from skillfleet_workers.tools import CallContext, Toolbox
+from skillfleet_workers.wire.contract import CallRef, RunPythonScript, ToolError
+
+SKILL_MD = "---\nname: calc\ndescription: Adds.\n---\n"
+CALL = CallRef(conversation_id="c1", turn=1, index=0)
+
+
+@pytest.fixture
+def hanging_index(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    """A package index that takes every question and answers none."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(30)
+        monkeypatch.setenv("UV_DEFAULT_INDEX", f"http://127.0.0.1:{server.getsockname()[1]}/simple")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        yield server
+
+
+@pytest.fixture
+def skill(tmp_path: Path) -> Skill:
+    return write_skill(tmp_path / "skills" / "calc", {"SKILL.md": SKILL_MD, "requirements.txt": "six"})
+
+
+@pytest.fixture
+def toolbox(tmp_path: Path, skill: Skill) -> Iterator[Toolbox]:
+    work = tmp_path / "work"
+    work.mkdir()
+    runtime = ProcessRuntime()
+    yield Toolbox(
+        catalog=SkillCatalog(skill.root.parent),
+        environments=Environments(tmp_path / "environments", build_timeout_s=20),
+        runtime=runtime,
+        script_timeout_s=30,
+        work_folder=work,
+        artifacts_folder=tmp_path / "artifacts",
+    )
+    runtime.close()
+
+
+def builder_process(environments: Path, skill: Skill) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", BUILD_IN_A_PROCESS, str(environments), str(skill.root)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_a_cancelled_call_ends_the_build_it_waits_for(
+    toolbox: Toolbox, hanging_index: socket.socket, tmp_path: Path
+) -> None:
+    folder, cancelled = tmp_path / "environments", Event()
+    request = RunPythonScript(skill_name="calc", script="print(1)")
+    with ThreadPoolExecutor(1) as threads:
+        call = threads.submit(toolbox.run_python, request, CallContext(CALL, None, cancelled))
+        question, _ = hanging_index.accept()
+        with question:
+            assert working_on(folder)
+            cancelled.set()
+            failed = call.result(30)
+    assert isinstance(failed, ToolError)
+    assert failed.error == "cancelled"
+    wait_until(lambda: not working_on(folder))
+    assert not leftovers(folder)
+    assert not list(folder.glob("*/bin/python"))
+
+
+def test_a_cancelled_build_is_not_remembered_as_failed(
+    skill: Skill, hanging_index: socket.socket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environments, cancelled = Environments(tmp_path / "environments", build_timeout_s=20), Event()
+    with ThreadPoolExecutor(1) as threads:
+        call = threads.submit(environments.interpreter_for, skill, None, cancelled)
+        with hanging_index.accept()[0]:
+            cancelled.set()
+            assert error_of(call.result(30)).error == "cancelled"
+    monkeypatch.delenv("UV_DEFAULT_INDEX")
+    assert output(built(environments.interpreter_for(skill, None)), "import six; print(six.__name__)") == "six"
+
+
+def test_a_call_that_waits_for_anothers_build_can_be_cancelled(
+    skill: Skill, hanging_index: socket.socket, tmp_path: Path
+) -> None:
+    folder = tmp_path / "environments"
+    environments, cancelled = Environments(folder, build_timeout_s=20), Event()
+    with builder_process(folder, skill) as builder, ThreadPoolExecutor(1) as threads:
+        with hanging_index.accept()[0]:
+            call = threads.submit(environments.interpreter_for, skill, None, cancelled)
+            wait_until(lambda: waits_for_a_lock(os.getpid(), folder))
+            assert not call.done()
+            cancelled.set()
+            assert error_of(call.result(30)).error == "cancelled"
+            assert builder.poll() is None
+            assert working_on(folder)
+            builder.kill()
+
+
+def test_a_build_ends_with_the_worker_that_was_killed(
+    skill: Skill, hanging_index: socket.socket, tmp_path: Path
+) -> None:
+    folder = tmp_path / "environments"
+    with builder_process(folder, skill) as worker, hanging_index.accept()[0]:
+        assert worker.poll() is None
+        assert working_on(folder)
+        worker.kill()
+        worker.wait()
+        wait_until(lambda: not working_on(folder))
