@@ -3,7 +3,7 @@
 import secrets
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -129,7 +129,9 @@ class Fleet:
         self._load(conversation_id)
         quiet_since = time.monotonic()
         while True:
-            for entry in self._entries(conversation_id, after):
+            with _redis_at_hand(conversation_id):
+                entries = self._ledger.entries(conversation_id, after, 1.0)
+            for entry in entries:
                 after, quiet_since = entry.cursor, time.monotonic()
                 yield entry
                 if entry.type == "ended":
@@ -142,8 +144,11 @@ class Fleet:
 
     def result(self, conversation_id: str) -> Report:
         """The report of the ended conversation; waits for its end."""
-        for _ in self.follow(conversation_id):
-            pass
+        self._load(conversation_id)
+        began = time.monotonic()
+        with _redis_at_hand(conversation_id):
+            while not self._ledger.ended(conversation_id, 1.0):
+                self._check_alive(conversation_id, time.monotonic() - began)
         return self.status(conversation_id)
 
     def transcript(self, conversation_id: str) -> Conversation:
@@ -194,14 +199,6 @@ class Fleet:
             raise UnknownConversationError(conversation_id)
         return conversation
 
-    def _entries(self, conversation_id: str, after: str) -> Sequence[Entry]:
-        try:
-            return self._ledger.entries(conversation_id, after, 1.0)
-        except redis.RedisError as error:
-            raise NoBrokerError(
-                f"lost redis: {error}; what it accepted is kept, `skillfleet follow {conversation_id}` goes on"
-            ) from None
-
     def _spec(
         self,
         prompt: str,
@@ -222,6 +219,15 @@ class Fleet:
             skills=tuple(skills) if skills else None,
             limits=_limits(timeout, max_turns),
         )
+
+
+@contextmanager
+def _redis_at_hand(conversation_id: str) -> Iterator[None]:
+    try:
+        yield
+    except redis.RedisError as error:
+        kept = f"what it accepted is kept, `skillfleet follow {conversation_id}` shows it"
+        raise NoBrokerError(f"lost redis: {error}; {kept}") from None
 
 
 def new_id() -> str:

@@ -225,16 +225,16 @@ def test_many_threads_share_one_model_and_each_gets_its_own_answer() -> None:
     assert connections <= 64, "connections are used again"
 
 
-def test_the_sdk_is_imported_by_preload_and_not_before() -> None:
+def test_the_sdk_is_imported_with_the_first_reply_and_not_before() -> None:
     script = """
-import sys, threading
+import sys
 from pydantic import SecretStr
+from skillfleet.llm.prompts import opening
 from skillfleet.llm.openai import OpenAIModel
 model = OpenAIModel(SecretStr("sk-x"), "http://127.0.0.1:9/v1", "m")
 assert "openai" not in sys.modules
-thread = threading.Thread(target=model.preload)
-thread.start(); thread.join()
-assert "openai" in sys.modules and model._client is not None
+model.reply(opening("Hello?"), (), timeout_s=0.5)
+assert "openai" in sys.modules
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,15 +1,21 @@
 """What holds of the ledger in redis alone: its keys, and connections that break."""
 
 from pathlib import Path
+from types import ModuleType
+from typing import get_args
 
+import pytest
 from tests.conformance.ledgers import DONE, TTL_S, RedisWorld, claimed, commit_steps, sequence, submitted
 from tests.conversation_steps import asks, list_skills, run_python, says
 from tests.cutting_proxy import cutting_proxy
 
+from skillfleet import conversations
 from skillfleet.conversations.ledger import LEASE_S, Nothing
+from skillfleet.conversations.models import TERMINAL, Status
 from skillfleet.conversations.moves import Submitted
 from skillfleet.conversations.redis_ledger import RedisLedger
-from skillfleet_workers.wire import keys
+from skillfleet_workers import wire
+from skillfleet_workers.wire import calls, keys
 from skillfleet_workers.wire.calls import CallLedger
 from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import CallRef
@@ -110,3 +116,16 @@ def test_a_private_doorbell_is_heard_by_its_own_fleet_only(redis_urls: RedisUrls
     assert ours.bells() == 0
     assert ours.client.llen(keys.FleetKeys("lone").bell) == 1
     assert claimed(ours).conversation.id == "c1"
+
+
+def test_the_scripts_in_redis_agree_on_what_is_terminal(redis_urls: RedisUrls) -> None:
+    clock = (Path(calls.__file__).parent / "clock.lua").read_text()
+    ask = redis_urls.client().register_script(f"{clock}\nreturn terminal(ARGV[1]) and 1 or 0")
+    assert {status for status in get_args(Status) if ask(args=[status])} == TERMINAL
+
+
+@pytest.mark.parametrize("package", [conversations, wire])
+def test_the_terminal_statuses_are_spelled_out_once(package: ModuleType) -> None:
+    (folder,) = package.__path__
+    spelling = {path.name for path in Path(folder).glob("*.lua") if "'expired'" in path.read_text()}
+    assert spelling <= {"clock.lua"}

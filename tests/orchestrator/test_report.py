@@ -18,11 +18,10 @@ from skillfleet.conversations.report import report
 def test_a_report_of_an_ended_conversation_says_what_it_came_to() -> None:
     ended = after(awaiting_calls(run_python()), finished("1.0"), says("42"), now=NOW + 2)
     told = report(ended, NOW + 1000)
-    assert (told.status, told.answer, told.turns, told.terminal, told.elapsed_ms) == (
+    assert (told.status, told.answer, told.turns, told.elapsed_ms) == (
         "completed",
         "42",
         2,
-        True,
         2000,
     )
     (call,) = told.tool_calls
@@ -33,8 +32,8 @@ def test_a_report_of_an_ended_conversation_says_what_it_came_to() -> None:
 
 def test_a_report_of_an_open_conversation_counts_to_now() -> None:
     told = report(after(awaiting_model(), asks(list_skills())), NOW + 3)
-    assert (told.terminal, told.elapsed_ms, told.tool_calls[0].status, told.tool_calls[0].skill) == (
-        False, 3000, None, None,
+    assert (told.status, told.elapsed_ms, told.tool_calls[0].status, told.tool_calls[0].skill) == (
+        "running", 3000, None, None,
     )  # fmt: skip
 
 

@@ -191,7 +191,28 @@ def test_a_script_file_survives_the_journey_as_json(tmp_path: Path) -> None:
         ("replies:\n  - {text: hi, cals: []}", "replies[0].cals"),
         ("replies:\n  - text: 42", "replies[0].text"),
         ("replies:\n  - calls: [{arguments: {}}]", "replies[0].calls[0].tool"),
-        ("replies:\n  - calls: [{tool: x, arguments: {day: 2024-01-01}}]", "replies[0].calls[0].arguments"),
+        (
+            "replies:\n  - calls: [{tool: x, arguments: {day: 2024-01-01}}]",
+            "replies[0].calls[0].arguments.day: a date",
+        ),
+        ("replies:\n  - calls: [{tool: x, arguments: {in: [{at: 2024-01-01 10:00:00}]}}]", "in[0].at: a datetime"),
+        ("replies:\n  - calls: [{tool: x, arguments: {one: !!binary aGk=}}]", "arguments.one: bytes"),
+        ("replies:\n  - calls: [{tool: x, arguments: {one: !!set {a, b}}}]", "arguments.one: a set"),
+        ("replies:\n  - calls: [{tool: x, arguments: {one: .nan}}]", "arguments.one: nan"),
+        ("replies:\n  - calls: [{tool: x, arguments: {one: -.inf}}]", "arguments.one: -inf"),
+        ("replies:\n  - calls: [{tool: x, arguments: {7: one}}]", "arguments: the key 7"),
+        ("replies:\n  - calls: [{tool: x, arguments: {null: one}}]", "arguments: the key None"),
+        ("replies:\n  - calls: [{tool: x, arguments: 7}]", "replies[0].calls[0].arguments: needs"),
+        ("replies:\n  - calls: [{tool: x, arguments: [7]}]", "replies[0].calls[0].arguments: needs"),
+        ("replies:\n  - calls: [{tool: x, arguments: &a {a: *a}}]", "nested"),
+        ("replies:\n  - calls: [{tool: x, arguments: {a: " + "[" * 5000 + "]" * 5000 + "}}]", "nested"),
+        ('replies: [{text: "\\uD800"}]', "replies[0].text: half"),
+        ('replies: [{calls: [{tool: x, arguments: {a: "\\uDFFF"}}]}]', "replies[0].calls[0].arguments.a: half"),
+        ('replies: [{calls: [{tool: x, arguments: {"\\uDFFF": a}}]}]', "replies[0].calls[0].arguments: half"),
+        ("replies:\n  - text: 2024-99-99", "wrong.yaml: "),
+        ("replies:\n  - text: !!timestamp soon", "wrong.yaml: "),
+        ("replies:\n  - text: !!bool soon", "wrong.yaml: "),
+        ("replies:\n  - text: " + "9" * 5000, "wrong.yaml: "),
         ("replies:\n  - calls: [{tool: x, as: a.b}]", "replies[0].calls[0].as"),
         ("replies:\n  - calls: [{tool: x, as: a}, {tool: x, as: a}]", "'a'"),
         ("replies:\n  - {text: hi, delay_s: -1}", "replies[0].delay_s"),
@@ -204,8 +225,19 @@ def test_a_wrong_script_is_told_in_one_line_with_file_and_place(tmp_path: Path, 
     with pytest.raises(ValueError, match=r"wrong\.yaml") as wrong:
         load_script(path)
     assert type(wrong.value) is ValueError
-    assert says in str(wrong.value)
-    assert "\n" not in str(wrong.value)
+    told = str(wrong.value)
+    assert says in told
+    assert "\n" not in told
+    assert told.isprintable()
+    assert not [word for word in ("json-or-python", "dict[", "NoneType") if word in told]
+
+
+def test_a_json_file_may_spell_a_character_in_two_halves(tmp_path: Path) -> None:
+    path = tmp_path / "pair.json"
+    path.write_text(json.dumps({"replies": [{"text": "👋", "calls": [{"tool": "x", "arguments": {"👋": ["👋"]}}]}]}))
+    assert "ud83d" in path.read_text()
+    (reply,) = load_script(path)["replies"]
+    assert reply == {"text": "👋", "calls": [{"tool": "x", "arguments": {"👋": ["👋"]}}]}
 
 
 def test_a_file_that_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> None:

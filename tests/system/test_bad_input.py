@@ -1,6 +1,8 @@
 """What people get wrong: one line on stderr that says what to do, and the documented exit code."""
 
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -156,3 +158,59 @@ def test_what_the_provider_refuses_ends_the_conversation_and_names_the_setting(
     assert done.returncode == FAILED
     assert named in line
     assert "sk-wrong-one" not in line
+
+
+@pytest.mark.parametrize("arguments", [("status", b"\xff"), ("submit", b"caf\xe9"), (b"\xff",)])
+def test_an_argument_that_is_no_text_is_told_in_one_line(place: Place, arguments: tuple[str | bytes, ...]) -> None:
+    done = subprocess.run(
+        [*COMMAND, *arguments],
+        cwd=place.folder, env=place.environment(), capture_output=True, text=True, timeout=90, check=False,
+    )  # fmt: skip
+    assert complaint(done) == "skillfleet: an argument is not UTF-8 text"
+    assert done.returncode == USAGE
+
+
+@pytest.mark.parametrize("language", ["C.UTF-8", "en_US.UTF-8"])
+def test_a_prompt_from_stdin_that_is_no_text_is_told_in_one_line(place: Place, language: str) -> None:
+    done = subprocess.run(
+        [*COMMAND, "submit", "-", "--model", place.script("Hello.")],
+        cwd=place.folder, env=place.environment({"LC_ALL": language}), input=b"\xff", capture_output=True, timeout=90, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (USAGE, b"")
+    assert done.stderr == b"skillfleet: what was read is not UTF-8 text\n"
+
+
+def test_an_error_does_not_command_the_terminal(place: Place) -> None:
+    line = complaint(place.cli("submit", "x", "--model", "scripted:\x1b]0;owned\x07"))
+    assert "␛]0;owned␇" in line
+    assert "\x1b" not in line
+
+
+def test_a_script_with_half_a_character_is_told_in_one_line(place: Place) -> None:
+    (place.folder / "half.yaml").write_text('replies: [{text: "\\uD800"}]')
+    done = place.cli("submit", "x", "--model", "scripted:half.yaml")
+    assert "half.yaml: replies[0].text" in complaint(done)
+    assert done.returncode == USAGE
+
+
+SLOW_IMPORT = """
+import pathlib, time
+pathlib.Path("importing").touch()
+while True:
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize("command", [COMMAND, (str(Path(sys.executable).with_name("skillfleet")),)])
+def test_an_interruption_while_modules_are_imported_is_quiet(place: Place, command: tuple[str, ...]) -> None:
+    (place.folder / "early").mkdir()
+    (place.folder / "early" / "typer.py").write_text(SLOW_IMPORT)
+    with subprocess.Popen(
+        [*command, "list"],
+        cwd=place.folder, env=place.environment({"PYTHONPATH": str(place.folder / "early")}),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        wait_for((place.folder / "importing").exists, "modules are imported")
+        process.send_signal(signal.SIGINT)
+        written = process.communicate(timeout=40)
+    assert (process.returncode, written) == (130, ("", ""))

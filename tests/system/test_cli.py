@@ -1,18 +1,23 @@
 """The command line for scripts: what is on stdout, what is on stderr, what the options do."""
 
+import io
 import json
 import os
+import pty
+import re
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.model_server import KEY
 from tests.system.conftest import WORKERS, Shared
-from tests.system.fleet import Place
+from tests.system.fleet import COMMAND, Place
 from tests.system.replies import call, python
 
+ROOT = Path(__file__).parents[2]
 REPORT = {"id", "status", "answer", "error", "turns", "tool_calls", "usage", "elapsed_ms"}
 CALL = {"name", "skill", "status", "worker", "runtime", "ms"}
 SIX = ([python("print(6 * 7)", "six")], "It is ${six.stdout}.")
@@ -150,15 +155,99 @@ def test_python_has_the_same_verbs(place: Place, shared: Shared, lone: bool) -> 
     assert (done.returncode, done.stdout, done.stderr) == (0, "It is 42.\n", "")
 
 
-def test_a_reader_that_goes_away_leaves_no_traceback(shared: Shared) -> None:
+def test_a_tool_that_is_named_like_markup_is_shown_as_it_is_named(shared: Shared) -> None:
+    model = shared.place.script(
+        [call("[/nope]"), call(":smile:"), call("get_skill", skill_name="[bold]")], "[/red] :smile:"
+    )
+    done = shared.place.cli("submit", "--json", "--model", model, "Call what is not there.")
+    status = shared.place.cli("status", one_value(done)["id"])
+    assert (status.returncode, status.stderr) == (0, "")
+    for name in ("[/nope]", ":smile:", "[bold]", "[/red] :smile:"):
+        assert name in status.stdout
+
+
+COMMANDING = "\x1b]0;owned\x07 \x9b2J \u202etxt\u2066 \x7f \b"
+VISIBLE = "␛]0;owned␇ \\x9b2J \\u202etxt\\u2066 ␡ ␈"
+
+
+def test_what_a_script_prints_does_not_command_the_terminal(shared: Shared) -> None:
+    printing = f"print(*[{COMMANDING!a}, 'end'], sep='')"
+    model = shared.place.script([python(printing, "said")], "It is ${said.stdout}")
+    name = one_value(shared.place.cli("submit", "--json", "--model", model, COMMANDING))["id"]
+    followed = shared.place.cli("follow", name)
+    assert followed.stderr.count(VISIBLE) == 2, "the prompt and the tail of the output"
+    assert followed.stdout == f"It is {COMMANDING}end\n", "a pipe gets the answer as it is"
+    for seen in (followed.stderr, on_a_terminal(shared.place, "status", name), on_a_terminal(shared.place, "list")):
+        assert VISIBLE in seen
+        assert not set("\x07\x9b\u202e\u2066\x7f\b") & set(seen)
+        assert "\x1b]" not in seen
+
+
+def on_a_terminal(place: Place, *arguments: str) -> str:
+    """What the command writes to a terminal that is its stdout."""
+    near, far = pty.openpty()
+    variables = place.environment({"TERM": "xterm", "COLUMNS": "200"})
+    with subprocess.Popen([*COMMAND, *arguments], cwd=place.folder, env=variables, stdout=far) as process:
+        os.close(far)
+        with os.fdopen(near, "rb", buffering=0) as terminal:
+            written = b"".join(iter(lambda: _chunk(terminal), b""))
+    assert process.returncode == 0
+    return written.decode()
+
+
+def _chunk(terminal: io.FileIO) -> bytes:
+    try:
+        return terminal.read(4096)
+    except OSError:  # what Linux answers when the other side is closed
+        return b""
+
+
+@pytest.mark.parametrize("command", ["list", "doctor", "--help", "--version"])
+@pytest.mark.parametrize("stderr_too", [False, True])
+def test_a_reader_that_goes_away_is_no_error_worth_a_word(shared: Shared, command: str, stderr_too: bool) -> None:
     near, far = os.pipe()
     os.close(near)
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "skillfleet", "list"],
-            cwd=shared.place.folder, env=shared.place.environment(), stdout=far, stderr=subprocess.PIPE, text=True,
-            timeout=90, check=False,
-        )  # fmt: skip
+        done = ran_to(far, shared.place, command, stderr=far if stderr_too else subprocess.PIPE)
     finally:
         os.close(far)
-    assert "Traceback" not in done.stderr
+    assert done.returncode == 141
+    assert not done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("command", ["list", "doctor", "--version"])
+def test_a_full_disk_under_the_output_is_one_line(shared: Shared, command: str) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = ran_to(full.fileno(), shared.place, command)
+    assert (done.returncode, done.stderr) == (1, "skillfleet: No space left on device\n")
+
+
+def test_a_closed_stdout_is_no_error(shared: Shared) -> None:
+    closing = "import os, runpy, sys; os.close(1); sys.argv = ['skillfleet', 'list']; sys.stdout = None; "
+    closing += "runpy.run_module('skillfleet', run_name='__main__')"
+    done = subprocess.run(
+        [sys.executable, "-c", closing],
+        cwd=shared.place.folder, env=shared.place.environment(), stderr=subprocess.PIPE, timeout=90, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def ran_to(
+    stdout: int, place: Place, command: str, *, stderr: int = subprocess.PIPE
+) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [*COMMAND, command],
+        cwd=place.folder, env=place.environment(), stdout=stdout, stderr=stderr, text=True, timeout=90, check=False,
+    )  # fmt: skip
+
+
+def test_the_documented_script_plays_as_it_is_documented(place: Place) -> None:
+    document = (ROOT / "docs/scripted-model.md").read_text()
+    script, printed = (re.findall(f"```{kind}\n(.*?)```", document, re.DOTALL)[0] for kind in ("yaml", "text"))
+    (place.folder / "replies.yaml").write_text(script)
+    played = place.cli(
+        "submit", "--model", "scripted:replies.yaml", "How much is 6 * 7?",
+        env={"SKILLS_FOLDER_PATH": str(ROOT / "skills")},
+    )  # fmt: skip
+    assert (played.returncode, played.stdout, played.stderr) == (0, printed, "")

@@ -117,7 +117,8 @@ def test_up_starts_what_was_killed_again_and_a_running_script_keeps_its_result(p
         wait_for(lambda: "had died and is started again" in place.log("up"), "it is started again")
         wait_for(lambda: place.commands(victim), "it is there")
         gate.touch()
-        assert wait_for(lambda: ended(place, name), "the conversation has ended").answer == "holding\nlet go"
+        report = wait_for(lambda: ended(place, name), "the conversation has ended")
+        assert report and report.answer == "holding\nlet go"
 
 
 def ended(place: Place, name: str) -> Report | None:

@@ -9,7 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
 
+import psutil
 import pytest
+from tests.workers.archives import source_archive, wheel
 from tests.workers.environment_checks import (
     BUILD_IN_A_PROCESS,
     built,
@@ -30,6 +32,15 @@ from skillfleet_workers.tools import CallContext, Toolbox
 from skillfleet_workers.wire.contract import CallRef, RunPythonScript, ToolError
 
 SKILL_MD = "---\nname: calc\ndescription: Adds.\n---\n"
+LINGERING_BACKEND = """
+import os, shutil, subprocess
+def build_wheel(directory, config_settings=None, metadata_directory=None):
+    child = subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with open({log!r}, "w") as log:
+        log.write(str(child.pid))
+    shutil.copy({wheel!r}, directory)
+    return os.path.basename({wheel!r})
+"""
 CALL = CallRef(conversation_id="c1", turn=1, index=0)
 
 
@@ -106,15 +117,16 @@ def test_a_call_that_waits_for_anothers_build_can_be_cancelled(
 ) -> None:
     folder = tmp_path / "environments"
     environments, cancelled = Environments(folder, build_timeout_s=20), Event()
-    with builder_process(folder, skill) as builder, ThreadPoolExecutor(1) as threads:
-        with hanging_index.accept()[0]:
+    with builder_process(folder, skill) as builder, ThreadPoolExecutor(1) as threads, hanging_index.accept()[0]:
+        try:
             call = threads.submit(environments.interpreter_for, skill, None, cancelled)
             wait_until(lambda: waits_for_a_lock(os.getpid(), folder))
             assert not call.done()
             cancelled.set()
-            assert error_of(call.result(30)).error == "cancelled"
+            assert error_of(call.result(10)).error == "cancelled"
             assert builder.poll() is None
             assert working_on(folder)
+        finally:
             builder.kill()
 
 
@@ -128,3 +140,12 @@ def test_a_build_ends_with_the_worker_that_was_killed(
         worker.kill()
         worker.wait()
         wait_until(lambda: not working_on(folder))
+
+
+def test_what_a_build_started_and_left_running_ends_with_it(tmp_path: Path) -> None:
+    made, log, archive = tmp_path / "demo-1.0-py3-none-any.whl", tmp_path / "log", "demo-1.0.tar.gz"
+    made.write_bytes(wheel("demo", {"demo.py": "x = 1"}))
+    code = source_archive("demo", LINGERING_BACKEND.format(log=str(log), wheel=str(made)))
+    skill = write_skill(tmp_path / "calc", {"requirements.txt": archive, archive: code})
+    built(Environments(tmp_path / "environments").interpreter_for(skill, None))
+    wait_until(lambda: not psutil.pid_exists(int(log.read_text())))

@@ -1,5 +1,6 @@
 """A result that redis does not take at once."""
 
+from collections.abc import Iterator
 from typing import cast
 
 import pytest
@@ -22,24 +23,32 @@ PAUSE_MS = 1000
 
 
 @pytest.fixture
-def impatient(redis_urls: RedisUrls) -> redis.Redis:
+def impatient(redis_urls: RedisUrls) -> Iterator[redis.Redis]:
     """A client that gives up long before the pause is over."""
-    return redis.Redis.from_url(
+    with redis.Redis.from_url(
         redis_urls.url, db=1, decode_responses=True, socket_timeout=0.1, retry=Retry(NoBackoff(), 0)
-    )
+    ) as client:
+        yield client
+
+
+@pytest.fixture
+def world(redis_urls: RedisUrls) -> Iterator[RedisWorld]:
+    """With the one call of a turn out."""
+    world = RedisWorld(redis_urls)
+    with world.client, world.ledger.client:
+        submitted(world)
+        commit_steps(world, claimed(world), Submitted(), asks(list_skills("a")), due_in=60)
+        yield world
 
 
 def test_a_result_is_recorded_although_redis_did_not_answer_in_time(
-    redis_urls: RedisUrls, impatient: redis.Redis
+    world: RedisWorld, impatient: redis.Redis
 ) -> None:
-    world = RedisWorld(redis_urls)
-    submitted(world)
-    commit_steps(world, claimed(world), Submitted(), asks(list_skills("a")), due_in=60)
     ledger = CallLedger(impatient)
     runner = CallRunner(ledger, Heartbeat(ledger), "w1")
 
     def tool(request: ListSkills, context: CallContext) -> SkillList:
-        world.client.execute_command("CLIENT", "PAUSE", PAUSE_MS, "ALL")
+        world.client.client_pause(PAUSE_MS)
         with pytest.raises(redis.TimeoutError):
             impatient.ping()
         return SkillList(skills=())

@@ -2,11 +2,14 @@
 
 import os
 import sys
+from typing import Literal, get_args
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from .wire.connection import FleetSettings
 from .wire.contract import MAX_TIMEOUT_SECONDS
+
+LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 
 
 class WorkerSettings(FleetSettings):
@@ -18,18 +21,29 @@ class WorkerSettings(FleetSettings):
         validation_alias="SKILLFLEET_WORKER_CONCURRENCY",
     )
     build_timeout_s: int = Field(default=600, gt=0, validation_alias="SKILLFLEET_BUILD_TIMEOUT_SECONDS")
-    log_level: str = Field(
-        default="INFO", pattern=r"^(DEBUG|INFO|WARNING|ERROR)$", validation_alias="SKILLFLEET_LOG_LEVEL"
-    )
+    log_level: LogLevel = Field(default="INFO", validation_alias="SKILLFLEET_LOG_LEVEL")
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _in_any_case(cls, value: object) -> object:
+        upper = value.upper() if isinstance(value, str) else value
+        return upper if upper in get_args(LogLevel) else value
 
     @model_validator(mode="after")
     def _folder_is_there(self) -> "WorkerSettings":
-        # Seed 000 creates the default folder; one that was named and is missing is most likely a slip.
-        if self.skills_folder.is_dir():
-            return self
-        if "skills_folder" in self.model_fields_set:
-            raise ValueError(f"SKILLS_FOLDER_PATH: {self.skills_folder} is no folder; create it, or name another one")
-        self.skills_folder.mkdir(parents=True, exist_ok=True)
+        folder = self.skills_folder
+        try:
+            if folder.is_dir():
+                return self
+            if folder.exists():
+                raise ValueError(f"SKILLS_FOLDER_PATH: {folder} is a file; name the folder that holds the skills")
+            # Seed 000 creates the default folder; one that was named and is missing is most likely a slip.
+            if "skills_folder" in self.model_fields_set:
+                raise ValueError(f"SKILLS_FOLDER_PATH: {folder} is no folder; create it, or name another one")
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as wrong:
+            why = f"cannot be used ({wrong.strerror})"
+            raise ValueError(f"SKILLS_FOLDER_PATH: {folder} {why}; name another folder") from None
         return self
 
 

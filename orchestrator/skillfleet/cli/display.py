@@ -8,19 +8,26 @@ from typing import Any, Self
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from ..conversations.report import Report
 from ..events import Entry
+from .printable import printable
 
 MARKS = {"succeeded": "[green]✓[/]", "tool_error": "[yellow]✗[/]", "lost": "[red]✗[/]"}
 TAIL_LINES = 6
+
+
+def literal(text: str) -> str:
+    """Text of others inside rich's markup: neither markup nor a terminal's command."""
+    return escape(printable(text))
 
 
 class Watch:
     """Shows entries as they come; on a terminal a spinner tells what is being waited for, and how long."""
 
     def __init__(self, *, quiet: bool = False) -> None:
-        self._console = Console(stderr=True, quiet=quiet, highlight=False)
+        self._console = Console(stderr=True, quiet=quiet, highlight=False, emoji=False)
         self._spinner = self._console.status("starting")
         self._began = time.monotonic()
         self._doing = "waiting for the fleet"
@@ -37,7 +44,7 @@ class Watch:
         self._spinner.stop()
 
     def note(self, text: str) -> None:
-        self._console.print(f"[dim]{escape(text)}[/]")
+        self._console.print(f"[dim]{literal(text)}[/]")
 
     def see(self, entry: Entry | None) -> None:
         if entry is not None:
@@ -47,13 +54,13 @@ class Watch:
             if entry.type == "started":
                 self._doing = f"{self._names.get(entry.data['key'], 'a call')} on {entry.data['worker']}"
         elapsed = time.monotonic() - self._began
-        self._spinner.update(f"{escape(self._doing)} [dim]{elapsed:.0f} s[/]")
+        self._spinner.update(f"{literal(self._doing)} [dim]{elapsed:.0f} s[/]")
 
     def _message(self, data: dict[str, Any]) -> None:
         if data["role"] == "user":
-            self._console.print(f"[bold]› {escape(data['content'])}[/]")
+            self._console.print(f"[bold]› {literal(data['content'])}[/]")
         if data["role"] == "assistant" and data.get("content") and data.get("tool_calls"):
-            self._console.print(escape(data["content"]))
+            self._console.print(literal(data["content"]))
 
     def _turn(self, data: dict[str, Any]) -> None:
         self._doing = f"turn {data['turn']}: the model is thinking"
@@ -61,19 +68,19 @@ class Watch:
     def _call(self, data: dict[str, Any]) -> None:
         self._names[data["key"]] = data["name"]
         again = f" [yellow](attempt {data['attempt']})[/]" if data["attempt"] > 1 else ""
-        what = f"[cyan]→ {_number(data)} {escape(data['name'])}[/]({escape(data['arguments'])}){again}"
+        what = f"[cyan]→ {_number(data)} {literal(data['name'])}[/]({literal(data['arguments'])}){again}"
         self._console.print(f"  {what}", soft_wrap=True)
         self._doing = f"waiting for a worker to run {data['name']}"
 
     def _result(self, data: dict[str, Any]) -> None:
         mark = MARKS.get(data["status"], "[red]✗[/]")
         name = self._names.get(data["key"]) or data.get("name", "")
-        where = f"{data['ms']:.0f} ms on {data['worker']}" if data.get("worker") else "refused"
-        runtime = f", {data['runtime']}" if data.get("runtime") else ""
-        status = "" if data["status"] == "succeeded" else f" {data['status']}"
-        self._console.print(f"  {mark} {_number(data)} {escape(name)}{status} [dim]{where}{runtime}[/]")
+        where = f"{data['ms']:.0f} ms on {literal(data['worker'])}" if data.get("worker") else "refused"
+        runtime = f", {literal(data['runtime'])}" if data.get("runtime") else ""
+        status = "" if data["status"] == "succeeded" else f" {literal(data['status'])}"
+        self._console.print(f"  {mark} {_number(data)} {literal(name)}{status} [dim]{where}{runtime}[/]")
         for line in data.get("tail", "").splitlines()[-TAIL_LINES:]:
-            self._console.print(f"    [dim]│ {escape(line)}[/]", soft_wrap=True)
+            self._console.print(f"    [dim]│ {literal(line)}[/]", soft_wrap=True)
 
 
 def _number(data: dict[str, Any]) -> str:
@@ -89,24 +96,25 @@ def ending(report: Report) -> str:
     line = f"{report.status} in {report.elapsed_ms / 1000:.1f} s: {turns}, {calls} ({report.id})"
     if report.error:
         line = f"{line}\n{report.error.message} {report.error.fix}".rstrip()
-    return line
+    return printable(line)
 
 
 def conversations_table(reports: Sequence[Report]) -> Table:
     table = Table("id", "status", "turns", "calls", "seconds", "answer", box=None, pad_edge=False)
     for one in reports:
         text = one.answer or (one.error.message if one.error else "")
-        table.add_row(
-            one.id, one.status, str(one.turns), str(len(one.tool_calls)), f"{one.elapsed_ms / 1000:.1f}",
-            escape(" ".join(text.split())[:60]),
-        )  # fmt: skip
+        counts = (str(one.turns), str(len(one.tool_calls)), f"{one.elapsed_ms / 1000:.1f}")
+        table.add_row(*_cells(one.id, one.status, *counts, " ".join(text.split())[:60]))
     return table
 
 
 def calls_table(report: Report) -> Table:
     table = Table("tool", "skill", "status", "worker", "runtime", "ms", box=None, pad_edge=False)
     for call in report.tool_calls:
-        table.add_row(
-            call.name, call.skill or "", call.status or "running", call.worker, call.runtime, f"{call.ms:.0f}"
-        )
+        status = call.status or "running"
+        table.add_row(*_cells(call.name, call.skill or "", status, call.worker, call.runtime, f"{call.ms:.0f}"))
     return table
+
+
+def _cells(*texts: str) -> list[Text]:
+    return [Text(printable(text)) for text in texts]

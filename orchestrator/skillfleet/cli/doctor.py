@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from skillfleet_workers.cli import host_findings
 from skillfleet_workers.wire.connection import RedisUrls, SettingsError, load_settings
@@ -13,6 +12,7 @@ from skillfleet_workers.wire.connection import RedisUrls, SettingsError, load_se
 from ..errors import NoBrokerError
 from ..fleet import Fleet
 from ..settings import OrchestratorSettings
+from .display import literal
 
 MARKS = {True: "[green]✓[/]", None: "[yellow]-[/]", False: "[red]✗[/]"}
 
@@ -87,12 +87,12 @@ def _line(area: str, what: str, ok: bool | None, detail: str, fix: str = "") -> 
 
 
 def _show(lines: list[Line]) -> None:
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, emoji=False)
     area = ""
     for line in lines:
         if line["area"] != area:
             area = line["area"]
             console.print(f"[bold]{area}[/]")
-        console.print(f"  {MARKS[line['ok']]} {escape(line['what'])}: {escape(line['detail'])}")
+        console.print(f"  {MARKS[line['ok']]} {literal(line['what'])}: {literal(line['detail'])}")
         if line["fix"]:
-            console.print(f"      [dim]→ {escape(line['fix'])}[/]")
+            console.print(f"      [dim]→ {literal(line['fix'])}[/]")

@@ -1,5 +1,6 @@
 """Exit codes, and how an error becomes one line."""
 
+import os
 import sys
 from collections.abc import Callable
 
@@ -10,6 +11,7 @@ from skillfleet_workers.wire.connection import SettingsError
 
 from ..conversations.report import Report
 from ..errors import BadRequestError, FleetError, NoBrokerError, NoFleetError, UnknownConversationError
+from .printable import printable
 
 ANSWERED = 0
 FAILED = 1
@@ -17,10 +19,11 @@ USAGE = 2
 NO_FLEET = 3
 EXPIRED = 4
 INTERRUPTED = 130
+NOBODY_READS = 141
 
 EXIT_CODES = """\
 Exit codes: 0 answered; 1 failed or cancelled; 2 usage or settings; 3 no broker or no fleet; \
-4 expired (a limit was reached); 130 interrupted."""
+4 expired (a limit was reached); 130 interrupted; 141 nobody reads the output."""
 
 _OF_STATUS = {"completed": ANSWERED, "failed": FAILED, "cancelled": FAILED, "expired": EXPIRED}
 _OF_ERROR: list[tuple[type[Exception], int]] = [
@@ -30,8 +33,11 @@ _OF_ERROR: list[tuple[type[Exception], int]] = [
     (NoBrokerError, NO_FLEET),
     (NoFleetError, NO_FLEET),
     (redis.RedisError, NO_FLEET),
+    (UnicodeDecodeError, USAGE),
+    (UnicodeEncodeError, USAGE),
     (FleetError, FAILED),
 ]
+_STDOUT, _STDERR = 1, 2
 
 
 def exit_code(report: Report) -> int:
@@ -39,22 +45,67 @@ def exit_code(report: Report) -> int:
 
 
 def complain(line: str) -> None:
-    print(f"skillfleet: {' '.join(line.split())}", file=sys.stderr)
+    print(f"skillfleet: {printable(' '.join(line.split()))}", file=sys.stderr)
 
 
 def run(command: Callable[[], object]) -> int:
     """Run the command line; every expected error is one line on stderr and its documented code."""
+    if not all(_is_text(argument) for argument in sys.argv):
+        complain("an argument is not UTF-8 text")
+        return USAGE
+    try:
+        return _outcome(command)
+    except BrokenPipeError:
+        return _nobody_reads()
+    except OSError as error:
+        complain(": ".join(str(part) for part in (error.filename, error.strerror or error) if part))
+        _write_nowhere(_STDOUT)
+        return FAILED
+    except SystemExit as end:
+        # What rich and typer make of a reader that went away.
+        if isinstance(end.__context__, BrokenPipeError):
+            return _nobody_reads()
+        raise
+
+
+def _outcome(command: Callable[[], object]) -> int:
     try:
         result = command()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except typer.Exit as done:
         return int(done.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except tuple(kind for kind, _ in _OF_ERROR) as error:
-        prefix = "redis: " if isinstance(error, redis.RedisError) else ""
-        complain(f"{prefix}{error}")
+        complain(_in_words(error))
         return next(code for kind, code in _OF_ERROR if isinstance(error, kind))
     except typer.TyperException as wrong:
         complain(f"{wrong.format_message()} (see --help)")
         return USAGE
     return result if isinstance(result, int) else ANSWERED
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError | UnicodeEncodeError) and error.encoding == "utf-8":
+        # Decoding fails at once or, by the locale, leaves lone surrogates that nothing can encode later.
+        return "what was read is not UTF-8 text"
+    return f"redis: {error}" if isinstance(error, redis.RedisError) else str(error)
+
+
+def _is_text(argument: str) -> bool:
+    """Arguments keep the bytes that can't be decoded as lone surrogates."""
+    return not any("\ud800" <= character <= "\udfff" for character in argument)
+
+
+def _nobody_reads() -> int:
+    _write_nowhere(_STDOUT)
+    _write_nowhere(_STDERR)
+    return NOBODY_READS
+
+
+def _write_nowhere(stream: int) -> None:
+    """What is still buffered would fail once more, aloud, when the interpreter ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream)
+    os.close(nowhere)

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from ..fleet import Fleet
 from .display import calls_table, conversations_table, ending
+from .printable import printable
 from .submit import Id, Json
 
 
@@ -18,12 +19,12 @@ def status(conversation_id: Id, as_json: Json = False) -> None:
     if as_json:
         print(json.dumps(report.as_json(), ensure_ascii=False))
         return
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, emoji=False)
     console.print(ending(report), markup=False)
     if report.tool_calls:
         console.print(calls_table(report))
     if report.answer:
-        console.print(report.answer, markup=False)
+        console.print(printable(report.answer) if console.is_terminal else report.answer, markup=False)
 
 
 def list_conversations(
@@ -36,7 +37,7 @@ def list_conversations(
     if as_json:
         print(json.dumps([report.as_json() for report in reports], ensure_ascii=False))
     elif reports:
-        Console(highlight=False, soft_wrap=True).print(conversations_table(reports))
+        Console(highlight=False, soft_wrap=True, emoji=False).print(conversations_table(reports))
     else:
         print("No conversations yet: `skillfleet submit PROMPT` queues one.")
 

@@ -69,6 +69,10 @@ class Ledger(Protocol):
         """The stream beyond the cursor `after` ("0": from the beginning), waiting at most `wait_s` for the first."""
         ...
 
+    def ended(self, conversation_id: str, wait_s: float) -> bool:
+        """Whether it has its terminal status, waiting at most `wait_s` for it."""
+        ...
+
     def wait(self, seconds: float) -> None:
         """Until the doorbell rings, at most `seconds`."""
         ...

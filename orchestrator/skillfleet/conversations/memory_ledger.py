@@ -185,6 +185,14 @@ class MemoryLedger:
             self._store.changed.wait_for(found, timeout=wait_s)
             return found()
 
+    def ended(self, conversation_id: str, wait_s: float) -> bool:
+        def has() -> bool:
+            kept = self._store.find(conversation_id)
+            return bool(kept and kept.entries and kept.entries[-1].type == "ended")
+
+        with self._store.changed:
+            return self._store.changed.wait_for(has, timeout=wait_s)
+
     def wait(self, seconds: float) -> None:
         store = self._store
         with store.changed:

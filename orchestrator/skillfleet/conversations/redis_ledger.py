@@ -81,7 +81,7 @@ class RedisLedger:
     def commit(self, fence: int, after: Conversation, told: Sequence[Told], due: float | None) -> bool:
         name = after.id
         done = self._commit(
-            keys=[keys.state(name), keys.events(name), keys.calls(name), self._due],
+            keys=[keys.state(name), keys.events(name), keys.calls(name), self._due, keys.end(name)],
             args=[
                 name, fence, _state_json(after), after.status, "" if due is None else int(due * 1000),
                 ",".join(run.key for run in after.out), self._ttl_s, secrets.token_hex(8),
@@ -123,6 +123,10 @@ class RedisLedger:
         found = cast(Any, self._blocking.xread({stream: after}, block=block))
         rows = (found[stream][0] if isinstance(found, dict) else found[0][1]) if found else []
         return [_entry(cursor, fields) for cursor, fields in rows]
+
+    def ended(self, conversation_id: str, wait_s: float) -> bool:
+        block = int(min(wait_s, MAX_WAIT_S) * 1000) or None
+        return bool(self._blocking.xread({keys.end(conversation_id): "0"}, block=block))
 
     def wait(self, seconds: float) -> None:
         try:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .models import TERMINAL, Conversation, ConversationModel, Problem, Status, Usage
+from .models import Conversation, ConversationModel, Problem, Status, Usage
 
 
 class CallReport(ConversationModel):
@@ -25,10 +25,6 @@ class Report(ConversationModel):
     tool_calls: tuple[CallReport, ...]
     usage: Usage
     elapsed_ms: float
-
-    @property
-    def terminal(self) -> bool:
-        return self.status in TERMINAL
 
     def as_json(self) -> dict[str, Any]:
         return self.model_dump(mode="json")

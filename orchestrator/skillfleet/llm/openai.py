@@ -26,7 +26,7 @@ _NO_TIME_S = 0.05
 
 
 class OpenAIModel:
-    """A LanguageModel, shared by many threads. The SDK is imported with the first reply, or by `preload`."""
+    """A LanguageModel, shared by many threads. The SDK is imported with the first reply."""
 
     def __init__(
         self,
@@ -45,11 +45,6 @@ class OpenAIModel:
         self._wrong = _misconfigured(self._key.get_secret_value(), self._base_url, model)
         self._client: OpenAIClient | None = None
         self._building = threading.Lock()
-
-    def preload(self) -> None:
-        """Import the SDK and open its pool ahead of the first reply; for a background thread."""
-        if self._wrong is None:
-            self._connected()
 
     def reply(
         self, messages: tuple[Message, ...], tools: tuple[ToolDefinition, ...], *, timeout_s: float

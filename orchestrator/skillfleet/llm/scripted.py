@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator, model_validator
 
 from ..conversations.messages import FunctionCall, Message, ToolCall, ToolDefinition
 from ..conversations.models import Problem
 from .base import ModelReply
 from .failures import timed_out
 from .rendering import UnresolvedReference, render
+from .written import read_written
 
 MAX_DELAY_S = 3600
 
@@ -29,6 +29,13 @@ class ScriptedCall(ScriptModel):
     tool: str
     arguments: dict[str, JsonValue] | str = Field(default_factory=dict)
     alias: str | None = Field(default=None, alias="as", pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$")
+
+    @field_validator("arguments", mode="before")
+    @classmethod
+    def _map_or_text(cls, written: object) -> object:
+        if not isinstance(written, dict | str):
+            raise ValueError("needs a map, or the text to send as it is")
+        return written
 
     @property
     def arguments_text(self) -> str:
@@ -67,14 +74,7 @@ def load_script(path: Path) -> dict[str, Any]:
         ValueError: one line: the file, the place in it, what is wrong.
     """
     try:
-        written = yaml.safe_load(path.read_text(encoding="utf-8"))
-        script = Script.model_validate(written)
-    except OSError as wrong:
-        raise ValueError(f"{path}: can't be read ({wrong.strerror}); name a YAML file of replies") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: is not UTF-8 text; name a YAML file of replies") from None
-    except yaml.YAMLError as wrong:
-        raise ValueError(f"{path}{_yaml_place(wrong)}; fix the YAML") from None
+        script = Script.model_validate(read_written(path))
     except ValidationError as wrong:
         raise ValueError(f"{path}: {_script_problem(wrong)}") from None
     return script.model_dump(mode="json", by_alias=True, exclude_defaults=True)
@@ -133,12 +133,6 @@ def _call_id(turn: int, index: int) -> str:
 def _tool_call(call: ScriptedCall, turn: int, index: int) -> ToolCall:
     function = FunctionCall(name=call.tool, arguments=call.arguments_text)
     return ToolCall(id=_call_id(turn, index), function=function)
-
-
-def _yaml_place(wrong: yaml.YAMLError) -> str:
-    if not isinstance(wrong, yaml.MarkedYAMLError) or wrong.problem_mark is None:
-        return f": is not YAML ({' '.join(str(wrong).split())})"
-    return f", line {wrong.problem_mark.line + 1}, column {wrong.problem_mark.column + 1}: {wrong.problem}"
 
 
 def _script_problem(wrong: ValidationError) -> str:

@@ -7,6 +7,7 @@ from . import keys
 from .connection import FleetSettings, RedisUrls
 from .contract import CallMessage
 from .shown import readable_arguments
+from .transport import use_ours
 
 VISIBILITY_TIMEOUT_S = 6 * 3600
 """Well above the longest call: recovery is the ledger's, and a second live copy is never wanted."""
@@ -19,6 +20,7 @@ def make_celery(settings: FleetSettings, *, queue: str = "", sends_only: bool = 
 
     `sends_only`: for who never reads a result; a sender would open a result consumer for every call.
     """
+    use_ours()
     urls = RedisUrls.of(settings)
     backend = "disabled://" if sends_only else urls.results
     app = Celery("skillfleet", broker=urls.broker, backend=backend, set_as_current=False)

@@ -9,10 +9,13 @@ local function tell(state, events, kind, data)
   redis.call('XADD', events, '*', 'seq', seq, 'at', now_ms(), 'type', kind, 'data', data)
 end
 
+local function terminal(status)
+  return status == 'completed' or status == 'failed' or status == 'cancelled' or status == 'expired'
+end
+
 local function ended(state)
   local s = redis.call('HMGET', state, 'status', 'cancel')
-  return (not s[1]) or s[2] == '1' or s[1] == 'completed' or s[1] == 'failed'
-    or s[1] == 'cancelled' or s[1] == 'expired'
+  return (not s[1]) or s[2] == '1' or terminal(s[1])
 end
 
 -- Whether the conversation still waits for this call.

@@ -14,6 +14,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
+from .settings_errors import EMPTY, complaint
+
 MAX_SOCKET_PATH = 100
 """Unix socket paths beyond about this many characters are cut in silence by the operating system."""
 
@@ -40,8 +42,29 @@ class FleetSettings(BaseSettings):
     redis_url: SecretStr | None = Field(default=None, validation_alias="SKILLFLEET_REDIS_URL")
     state_dir: Path = Field(default_factory=default_state_dir, validation_alias="SKILLFLEET_STATE_DIR")
     skills_folder: Path = Field(default=Path("skills"), validation_alias="SKILLS_FOLDER_PATH")
-    fleet: str = Field(default="", validation_alias="SKILLFLEET_FLEET", pattern=r"^[a-z0-9-]{0,40}$")
+    fleet: str = Field(
+        default="",
+        validation_alias="SKILLFLEET_FLEET",
+        pattern=r"^[a-z0-9-]{0,40}$",
+        description="a name of lower-case letters, digits and '-', at most 40",
+    )
     result_ttl_hours: int = Field(default=168, ge=1, validation_alias="SKILLFLEET_RESULT_TTL_HOURS")
+
+    @field_validator("state_dir", "skills_folder", mode="before")
+    @classmethod
+    def _folder(cls, value: str | Path) -> Path:
+        # Not the shell's work: a value in .env or in a service's unit has seen no shell.
+        if not str(value).strip():
+            raise ValueError(EMPTY)
+        try:
+            return Path(value).expanduser()
+        except RuntimeError:
+            raise ValueError(f"{str(value)!r} has no home folder; write the whole path") from None
+
+    @field_validator("state_dir")
+    @classmethod
+    def _absolute(cls, folder: Path) -> Path:
+        return folder.absolute()
 
     @field_validator("redis_url")
     @classmethod
@@ -56,7 +79,7 @@ class FleetSettings(BaseSettings):
     def _fleet_of_folder(self) -> Self:
         # Two projects on one laptop share a redis but not their skills: calls must reach the right folder.
         if not self.fleet:
-            local = hashlib.sha256(str(self.skills_folder.resolve()).encode()).hexdigest()[:8]
+            local = hashlib.sha256(os.fsencode(self.skills_folder.resolve())).hexdigest()[:8]
             object.__setattr__(self, "fleet", "default" if self.redis_url else local)
         return self
 
@@ -81,17 +104,16 @@ def load_settings(kind: type[Loaded], **overrides: object) -> Loaded:
     try:
         return kind(**overrides)  # type: ignore[arg-type]
     except ValidationError as wrong:
-        problem = wrong.errors(include_url=False, include_context=False)[0]
-        name = str(problem["loc"][0]) if problem["loc"] else kind.__name__
-        alias = getattr(kind.model_fields.get(name), "validation_alias", None) or name
-        raise SettingsError(f"{alias}: {problem['msg'].removeprefix('Value error, ')}") from None
+        raise SettingsError(complaint(kind, wrong.errors(include_url=False)[0])) from None
+    except UnicodeDecodeError:
+        raise SettingsError(".env: is not UTF-8 text; save it as UTF-8") from None
 
 
 def default_private_url(state_dir: Path) -> str:
     """Where the private redis of a state folder listens: a unix socket, kept short enough to be legal."""
     path = state_dir / "redis" / "redis.sock"
     if len(str(path)) > MAX_SOCKET_PATH:
-        digest = hashlib.sha256(str(state_dir).encode()).hexdigest()[:12]
+        digest = hashlib.sha256(os.fsencode(state_dir)).hexdigest()[:12]
         path = Path(f"/tmp/skillfleet-{os.getuid()}-{digest}") / "redis.sock"
     return f"unix://{path}"
 
@@ -121,7 +143,11 @@ class RedisUrls:
         if self.is_socket:
             auth = f":{parts.password}@" if parts.password else ""
             return f"redis+socket://{auth}{parts.path}?virtual_host={database}"
-        return urlunsplit(parts._replace(path=f"/{database}"))
+        query = parts.query
+        if parts.scheme == "rediss" and "ssl_cert_reqs" not in query:
+            # Celery would not check the certificate unless told to; redis-py does.
+            query = "&".join(filter(None, [query, "ssl_cert_reqs=required"]))
+        return urlunsplit(parts._replace(path=f"/{database}", query=query))
 
     @property
     def broker(self) -> str:
@@ -156,6 +182,6 @@ class RedisUrls:
         )
 
 
-def worker_name(suffix: str = "") -> str:
+def worker_name() -> str:
     """Unique among live processes of the fleet: host and process id."""
-    return f"{suffix}{socket.gethostname()}-{os.getpid()}"
+    return f"{socket.gethostname()}-{os.getpid()}"

@@ -16,8 +16,14 @@ def events(conversation_id: str) -> str:
 
 
 def calls(conversation_id: str) -> str:
-    """Hash: call key to the JSON of its CallRecord."""
+    """Hash, for every call that was started: `KEY:attempt`, `:beat` (ms since the epoch), `:worker`, `:claim`,
+    `:result` (JSON of a CallResult), where KEY is CallRef.key."""
     return f"{PREFIX}:{{{conversation_id}}}:calls"
+
+
+def end(conversation_id: str) -> str:
+    """Stream of one entry, written with the terminal status: who only waits for the end reads this."""
+    return f"{PREFIX}:{{{conversation_id}}}:end"
 
 
 INDEX = f"{PREFIX}:conversations"
