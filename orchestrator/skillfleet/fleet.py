@@ -210,6 +210,8 @@ class Fleet:
     ) -> ConversationSpec:
         if not prompt.strip():
             raise BadRequestError("the prompt is empty; say what you want answered")
+        for what, text in {"prompt": prompt, "system prompt": system or "", "skills": " ".join(skills or ())}.items():
+            _check_storable(what, text)
         return ConversationSpec(
             id=new_id(),
             model=model,
@@ -219,6 +221,13 @@ class Fleet:
             skills=tuple(skills) if skills else None,
             limits=_limits(timeout, max_turns),
         )
+
+
+def _check_storable(what: str, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise BadRequestError(f"the {what} holds half a surrogate pair, which no JSON can carry; send text") from None
 
 
 @contextmanager

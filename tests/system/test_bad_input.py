@@ -174,7 +174,8 @@ def test_an_argument_that_is_no_text_is_told_in_one_line(place: Place, arguments
 def test_a_prompt_from_stdin_that_is_no_text_is_told_in_one_line(place: Place, language: str) -> None:
     done = subprocess.run(
         [*COMMAND, "submit", "-", "--model", place.script("Hello.")],
-        cwd=place.folder, env=place.environment({"LC_ALL": language}), input=b"\xff", capture_output=True, timeout=90, check=False,
+        cwd=place.folder, env=place.environment({"LC_ALL": language}), input=b"\xff", capture_output=True,
+        timeout=90, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (USAGE, b"")
     assert done.stderr == b"skillfleet: what was read is not UTF-8 text\n"

@@ -137,6 +137,7 @@ def test_version_and_help_tell_what_a_script_must_know(place: Place) -> None:
 
 
 EXAMPLE = """
+from skillfleet.errors import BadRequestError
 from skillfleet import Fleet
 
 with Fleet() as fleet:
@@ -251,3 +252,11 @@ def test_the_documented_script_plays_as_it_is_documented(place: Place) -> None:
         env={"SKILLS_FOLDER_PATH": str(ROOT / "skills")},
     )  # fmt: skip
     assert (played.returncode, played.stdout, played.stderr) == (0, printed, "")
+
+
+def test_text_that_no_json_can_carry_is_refused_before_anything_is_stored(place: Place) -> None:
+    with place.fleet() as fleet:
+        for asked in ({"prompt": "\udcff"}, {"prompt": "Hello?", "system": "\udcff"}):
+            with pytest.raises(BadRequestError, match="surrogate"):
+                fleet.submit(**asked, model=place.script("Hello."))
+        assert fleet.list() == ()

@@ -29,8 +29,8 @@ def test_a_fleet_talks_to_redis_over_tls_and_checks_its_certificate(place: Place
     key, cert = certificate(place.folder)
     port = free_port()
     redis = subprocess.Popen(
-        [str(server), "--port", "0", "--tls-port", str(port), "--tls-cert-file", str(cert), "--tls-key-file", str(key),
-         "--tls-ca-cert-file", str(cert), "--tls-auth-clients", "no", "--save", ""],
+        [str(server), "--port", "0", "--tls-port", str(port), "--tls-cert-file", str(cert),
+         "--tls-key-file", str(key), "--tls-ca-cert-file", str(cert), "--tls-auth-clients", "no", "--save", ""],
         stdout=subprocess.DEVNULL, cwd=place.folder,
     )  # fmt: skip
     try:

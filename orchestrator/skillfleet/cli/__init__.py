@@ -1,5 +1,6 @@
 """The command line."""
 
+import io
 import logging
 import sys
 from collections.abc import Callable
@@ -62,6 +63,9 @@ for name, command in COMMANDS.items():
 
 
 def main() -> None:
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        # By the locale, Python would let bytes that are no text through as lone surrogates.
+        sys.stdin.reconfigure(errors="strict")
     # The commands say what matters in a line of their own; `orchestrator` turns its log on.
     logging.getLogger("skillfleet").addHandler(logging.NullHandler())
     raise SystemExit(exits.run(lambda: app(standalone_mode=False)))

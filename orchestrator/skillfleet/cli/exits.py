@@ -34,7 +34,6 @@ _OF_ERROR: list[tuple[type[Exception], int]] = [
     (NoFleetError, NO_FLEET),
     (redis.RedisError, NO_FLEET),
     (UnicodeDecodeError, USAGE),
-    (UnicodeEncodeError, USAGE),
     (FleetError, FAILED),
 ]
 _STDOUT, _STDERR = 1, 2
@@ -87,8 +86,7 @@ def _outcome(command: Callable[[], object]) -> int:
 
 
 def _in_words(error: Exception) -> str:
-    if isinstance(error, UnicodeDecodeError | UnicodeEncodeError) and error.encoding == "utf-8":
-        # Decoding fails at once or, by the locale, leaves lone surrogates that nothing can encode later.
+    if isinstance(error, UnicodeDecodeError):
         return "what was read is not UTF-8 text"
     return f"redis: {error}" if isinstance(error, redis.RedisError) else str(error)
 

@@ -17,6 +17,7 @@ from ..fleet import Fleet
 from ..settings import SCRIPTED, OrchestratorSettings
 from .display import Watch, ending
 from .exits import INTERRUPTED, complain, exit_code
+from .printable import printable
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else.")]
 Id = Annotated[str, typer.Argument(help="The conversation's id.", show_default=False)]
@@ -106,7 +107,7 @@ def _print_report(report: Report, *, as_json: bool, show: bool) -> None:
         print(json.dumps(report.as_json(), ensure_ascii=False))
         return
     if report.answer is not None:
-        print(report.answer)
+        print(printable(report.answer) if sys.stdout.isatty() else report.answer)
     if report.error:
         complain(ending(report))
     elif show:
