@@ -17,6 +17,8 @@ from tests.system.conftest import WORKERS, Shared
 from tests.system.fleet import COMMAND, Place
 from tests.system.replies import call, python
 
+from skillfleet.errors import BadRequestError
+
 ROOT = Path(__file__).parents[2]
 REPORT = {"id", "status", "answer", "error", "turns", "tool_calls", "usage", "elapsed_ms"}
 CALL = {"name", "skill", "status", "worker", "runtime", "ms"}
@@ -137,7 +139,6 @@ def test_version_and_help_tell_what_a_script_must_know(place: Place) -> None:
 
 
 EXAMPLE = """
-from skillfleet.errors import BadRequestError
 from skillfleet import Fleet
 
 with Fleet() as fleet:
@@ -256,7 +257,9 @@ def test_the_documented_script_plays_as_it_is_documented(place: Place) -> None:
 
 def test_text_that_no_json_can_carry_is_refused_before_anything_is_stored(place: Place) -> None:
     with place.fleet() as fleet:
-        for asked in ({"prompt": "\udcff"}, {"prompt": "Hello?", "system": "\udcff"}):
-            with pytest.raises(BadRequestError, match="surrogate"):
-                fleet.submit(**asked, model=place.script("Hello."))
+        model = place.script("Hello.")
+        with pytest.raises(BadRequestError, match=r"the prompt .* surrogate"):
+            fleet.submit("\udcff", model=model)
+        with pytest.raises(BadRequestError, match=r"the system prompt .* surrogate"):
+            fleet.submit("Hello?", system="\udcff", model=model)
         assert fleet.list() == ()
