@@ -7,14 +7,11 @@ import redis
 import typer
 
 from .settings import WorkerSettings, forget_model_keys
-from .wire.connection import SettingsError, load_settings
+from .wire.connection import NO_BROKER_EXIT, SETTINGS_EXIT, SettingsError, load_settings
 from .wire.parent import end_with_parent
 
 if TYPE_CHECKING:
     from .probes import Finding
-
-SETTINGS_EXIT = 2
-NO_BROKER_EXIT = 3
 
 
 def worker(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import redis
 import typer
 
-from skillfleet_workers.wire.connection import SettingsError
+from skillfleet_workers.wire.connection import NO_BROKER_EXIT, SETTINGS_EXIT, SettingsError
 
 from ..conversations.report import Report
 from ..errors import BadRequestError, FleetError, NoBrokerError, NoFleetError, UnknownConversationError
@@ -15,8 +15,8 @@ from .printable import printable
 
 ANSWERED = 0
 FAILED = 1
-USAGE = 2
-NO_FLEET = 3
+USAGE = SETTINGS_EXIT
+NO_FLEET = NO_BROKER_EXIT
 EXPIRED = 4
 INTERRUPTED = 130
 NOBODY_READS = 141

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from skillfleet_workers.wire.connection import SETTINGS_EXIT
 from skillfleet_workers.wire.parent import PARENT_FD
 
 GRACE_S = 10.0
 """A child may finish what runs for so long after SIGTERM."""
 
-SETTINGS_EXIT = 2
 STEADY_S = 30.0
 MAX_PAUSE_S = 15.0
 

@@ -22,6 +22,11 @@ MAX_SOCKET_PATH = 100
 URL_SCHEMES = ("redis", "rediss", "unix")
 
 
+SETTINGS_EXIT = 2
+NO_BROKER_EXIT = 3
+"""Exit codes of every process of a fleet; a supervisor does not start one again that has refused its settings."""
+
+
 class SettingsError(Exception):
     """A setting is wrong: one line that names it, what is wrong with its value, and the fix."""
 
