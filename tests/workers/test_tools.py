@@ -1,0 +1,104 @@
+"""What each tool does on a worker, with real skills, a real environment and the real process runtime."""
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from skillfleet_workers.environments.build import Environments
+from skillfleet_workers.runtimes.process import ProcessRuntime
+from skillfleet_workers.skills.catalog import SkillCatalog
+from skillfleet_workers.tools import CallContext, Toolbox
+from skillfleet_workers.wire.contract import (
+    READ_LIMIT_BYTES,
+    CallRef,
+    Document,
+    GetSkill,
+    ListSkills,
+    ReadFileInSkill,
+    RunPythonScript,
+    ToolError,
+)
+from skillfleet_workers.wire.execution import ScriptExecution
+from skillfleet_workers.wire.shown import shown_to_model
+
+SETTING_S = 41
+CONTEXT = CallContext(CallRef(conversation_id="c", turn=1, index=0), None, threading.Event())
+
+
+@pytest.fixture(scope="module")
+def toolbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Toolbox]:
+    folder = tmp_path_factory.mktemp("tools")
+    skills = {"plain": "description: Plain.", "slow": "description: Slow.\ntimeout: 17"}
+    for name, fields in skills.items():
+        (folder / "skills" / name).mkdir(parents=True)
+        (folder / "skills" / name / "SKILL.md").write_text(f"---\nname: {name}\n{fields}\n---\nWords.\n")
+    (folder / "skills" / "plain" / "long.txt").write_text("a line of text\n" * 5000)
+    (folder / "work").mkdir()
+    runtime = ProcessRuntime()
+    environments = Environments(folder / "environments")
+    catalog = SkillCatalog(folder / "skills")
+    yield Toolbox(catalog, environments, runtime, SETTING_S, folder / "work", folder / "artifacts")
+    runtime.close()
+
+
+def run(toolbox: Toolbox, script: str, skill: str = "plain", timeout: int | None = None) -> ScriptExecution:
+    done = toolbox.run_python(RunPythonScript(skill_name=skill, script=script, timeout=timeout), CONTEXT)
+    assert isinstance(done, ScriptExecution), done
+    return done
+
+
+@pytest.mark.parametrize(
+    ("skill", "asked", "holds"),
+    [("slow", 5, 5), ("slow", None, 17), ("plain", None, SETTING_S)],
+    ids=["the call's", "else the skill's", "else the setting's"],
+)
+def test_which_timeout_holds(toolbox: Toolbox, skill: str, asked: int | None, holds: int) -> None:
+    assert run(toolbox, "print(1)", skill, asked).timeout == holds
+
+
+def test_a_script_sees_a_clean_environment_and_the_names_it_can_count_on(
+    toolbox: Toolbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_SECRET_OF_THE_WORKER", "x")
+    seen = json.loads(run(toolbox, "import json, os; print(json.dumps(dict(os.environ)))").stdout)
+    assert {"SKILL_NAME", "SKILL_BASE_DIR", "SKILL_VERSION", "SKILLKIT_VERSION", "SKILLFLEET_VERSION"} <= set(seen)
+    assert {"PATH", "HOME", "LANG", "TMPDIR", "SKILLFLEET_OUTPUT_DIR", "SKILLFLEET_CALL_ID"} <= set(seen)
+    assert (seen["SKILL_NAME"], seen["SKILLFLEET_CALL_ID"]) == ("plain", CONTEXT.ref.task_id)
+    assert "A_SECRET_OF_THE_WORKER" not in seen
+
+
+def test_a_script_runs_in_its_skills_folder_and_leaves_nothing_but_what_it_hands_back(toolbox: Toolbox) -> None:
+    script = (
+        "import os, pathlib; print(os.getcwd())\n"
+        "pathlib.Path(os.environ['SKILLFLEET_OUTPUT_DIR'], 'chart.png').write_bytes(b'12345')\n"
+        "pathlib.Path(os.environ['TMPDIR'], 'scrap').touch()"
+    )
+    done = run(toolbox, script)
+    assert done.stdout.strip() == done.working_directory == str(toolbox.work_folder.parent / "skills" / "plain")
+    (artifact,) = done.artifacts
+    assert (artifact.path, artifact.bytes, artifact.media_type) == ("chart.png", 5, "image/png")
+    assert Path(artifact.location).read_bytes() == b"12345"
+    assert not list(toolbox.work_folder.iterdir())
+
+
+def test_a_long_file_is_cut_and_read_on_where_it_was_cut(toolbox: Toolbox) -> None:
+    pieces, offset = [], 0
+    while True:
+        piece = toolbox.read_file(ReadFileInSkill(skill_name="plain", file_path="long.txt", offset=offset), CONTEXT)
+        assert isinstance(piece, Document) and len(piece.text.encode()) <= READ_LIMIT_BYTES
+        pieces.append(piece.text)
+        if piece.next_offset is None:
+            break
+        assert f"offset={piece.next_offset}" in shown_to_model(piece)
+        offset = piece.next_offset
+    assert len(pieces) > 1 and "".join(pieces) == "a line of text\n" * 5000
+
+
+def test_a_conversation_sees_only_the_skills_that_it_may_use(toolbox: Toolbox) -> None:
+    limited = CallContext(CONTEXT.ref, ("plain",), threading.Event())
+    assert [skill.name for skill in toolbox.list_skills(ListSkills(), limited).skills] == ["plain"]
+    refused = toolbox.get_skill(GetSkill(skill_name="slow"), limited)
+    assert isinstance(refused, ToolError) and refused.error == "unknown_skill"
