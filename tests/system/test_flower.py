@@ -38,9 +38,10 @@ class Watched:
         with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
             return json.load(answer)
 
-    def answers(self) -> bool:
+    def hears(self, workers: int) -> bool:
+        """Whether events of so many workers have reached it: what was sent before it listened, it never shows."""
         try:
-            return bool(self.get("/api/workers"))
+            return len(self.get("/workers?json=1")["data"]) == workers
         except (urllib.error.URLError, ConnectionError):
             return False
 
@@ -51,7 +52,7 @@ def watched(place: Place) -> Iterator[Watched]:
     up = place.start("up", "--workers", "2", "--flower-port", str(port), env={"FLOWER_BASIC_AUTH": LOGIN})
     try:
         flower = Watched(place, port)
-        wait_for(lambda: flower.answers() or up.poll() is not None, "flower sees workers")
+        wait_for(lambda: flower.hears(2) or up.poll() is not None, "flower hears both workers")
         assert up.poll() is None, place.log("up")
         with place.fleet() as fleet:
             wait_for(lambda: len(fleet.running()) == 3, "the fleet is there")
