@@ -51,6 +51,7 @@ def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> I
     ledger = CallLedger(client)
     heartbeat = Heartbeat(ledger)
     app = make_celery(settings, queue=queue)
+    app.conf.worker_consumer = f"{__package__}.consumer:Consumer"
     register_tasks(app, toolbox, CallRunner(ledger, heartbeat, name))
     since = time.time()
 
