@@ -72,7 +72,7 @@ def test_flower_shows_every_tool_call_under_its_own_name_behind_a_password(
             watched.get("/api/workers", login)
         assert refused.value.code == 401
 
-    assert len(watched.get("/api/workers")) == 2
+    assert watched.hears(2)
     succeeded = wait_for(lambda: finished(watched), "flower has seen four tasks end")
     shown = sorted((task["name"], task["args"]) for task in succeeded)
     assert shown == [

@@ -1,5 +1,5 @@
-"""Celery's consumer, with the events for Flower sent in batches: publishing them one by one took a third of a worker's
-interpreter time, at the moment at which a call starts."""
+"""Celery's consumer, with the events for Flower sent in batches: publishing them one by one took a third of
+a worker's interpreter time, at the moment at which a call starts."""
 
 from celery.worker import consumer
 
