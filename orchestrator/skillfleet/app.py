@@ -79,7 +79,7 @@ def make_driver(
     """`queue`: where calls go, the fleet's own by default."""
     name = queue or keys.task_queue(settings.fleet)
     calls = CeleryCalls(
-        make_celery(settings, queue=name, sends_only=True), RedisUrls.of(settings).client(broker=True), name
+        make_celery(settings, queue=queue, sends_only=True), RedisUrls.of(settings).client(broker=True), name
     )
     return Driver(ledger, models_of(settings), calls, slots=settings.slots, only=only)
 

@@ -96,8 +96,7 @@ def _interrupted(fleet: Fleet, name: str) -> int:
         complain(f"detached; {name} goes on: `skillfleet follow {name}`")
         return INTERRUPTED
     fleet.cancel(name)
-    for _ in fleet.follow(name):
-        pass
+    fleet.result(name)
     complain(f"cancelled {name}")
     return INTERRUPTED
 

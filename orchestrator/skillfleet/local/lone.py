@@ -81,14 +81,8 @@ class LoneFleet:
         with contextlib.suppress(redis.RedisError):
             for name in self._accepted:
                 with contextlib.suppress(KeyError):
-                    if not self._ledger.cancel(name):
-                        continue
-                while self._open(name) and self._thread.is_alive() and time.monotonic() < give_up:
-                    time.sleep(0.02)
-
-    def _open(self, conversation_id: str) -> bool:
-        conversation = self._ledger.load(conversation_id)
-        return conversation is not None and not conversation.terminal
+                    if self._ledger.cancel(name) and self._thread.is_alive():
+                        self._ledger.ended(name, max(0.0, give_up - time.monotonic()))
 
     def _ring(self) -> None:
         with contextlib.suppress(redis.RedisError):
