@@ -58,13 +58,12 @@ def main(queue: str, file: Path, kept: list[str]) -> None:
     end_with_parent()
     settings = load_settings(WorkerSettings)
     ledger = NotingLedger(RedisUrls.of(settings).client())
-    runtime = ProcessRuntime()
+    runtime = ProcessRuntime(settings.state_dir / "work")
     toolbox = Toolbox(
         catalog=SkillCatalog(settings.skills_folder),
         environments=Environments(settings.state_dir / "environments"),
         runtime=runtime,
         script_timeout_s=30,
-        work_folder=settings.state_dir / "work",
         artifacts_folder=settings.state_dir / "artifacts",
     )
     app = make_celery(settings, queue=queue)

@@ -8,8 +8,8 @@ from skillfleet_workers.runtimes.base import Runtime
 
 
 @pytest.fixture(scope="module")
-def runtime(request: pytest.FixtureRequest) -> Iterator[Runtime]:
-    made = RUNTIMES[request.param]()
+def runtime(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
+    made = RUNTIMES[request.param](tmp_path_factory.mktemp("scratch"))
     yield made
     made.close()
 

@@ -18,7 +18,7 @@ from skillfleet_workers.runtimes.base import RunRequest, Runtime
 from skillfleet_workers.runtimes.process import ProcessRuntime
 from skillfleet_workers.wire.execution import ScriptExecution
 
-RUNTIMES: dict[str, Callable[[], Runtime]] = {"process": ProcessRuntime}
+RUNTIMES: dict[str, Callable[[Path], Runtime]] = {"process": ProcessRuntime}
 
 APPLIES: dict[str, tuple[str, ...]] = {
     "outcome": ("process",),
@@ -57,11 +57,9 @@ class Bench:
 
     def request(self, script: str | Path, timeout_s: float = 30.0, **more: Any) -> RunRequest:
         skill = self.folder / "skill"
-        work = self.folder / f"work-{uuid.uuid4().hex}"
         skill.mkdir(exist_ok=True)
-        work.mkdir()
         environment = {"PATH": "/usr/bin:/bin", "FOLDER": str(self.folder), MARK: self.mark}
-        plain = RunRequest("demo", skill, Path(sys.executable), script, environment, timeout_s, work)
+        plain = RunRequest("demo", skill, Path(sys.executable), script, environment, timeout_s)
         return replace(plain, **more)
 
     def run(self, script: str | Path, timeout_s: float = 30.0, **more: Any) -> ScriptExecution:

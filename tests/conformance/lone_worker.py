@@ -17,7 +17,7 @@ def peak_kb() -> int:
 
 
 def main(verb: str, folder: str, mark: str, script: str) -> None:
-    bench = Bench(ProcessRuntime(), Path(folder), mark)
+    bench = Bench(ProcessRuntime(Path(folder)), Path(folder), mark)
     if verb == "weigh":
         bench.run("print(1)")
         before = peak_kb()

@@ -1,5 +1,6 @@
 """How runs are told: outcome, output, and what the script is given."""
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -62,10 +63,13 @@ GLIBC_OWN = 0b11 << 31
 
 @applies("request")
 class TestWhatTheScriptIsGiven:
-    def test_the_environment_is_exactly_the_one_of_the_request(self, bench: Bench) -> None:
+    def test_the_environment_is_that_of_the_request_and_the_work_folder(self, bench: Bench) -> None:
         given = {"A": "1", "EMPTY": "", "EQUALS": "a=b", "TEXT": "ä\n☃", MARK: bench.mark, "LC_ALL": "C.UTF-8"}
         done = bench.run("import os; print(ascii(dict(os.environ)))", environment=given)
-        assert done.stdout.strip() == ascii(given)
+        seen = ast.literal_eval(done.stdout)
+        work = {name: seen.pop(name) for name in ("HOME", "TMPDIR", "SKILLFLEET_OUTPUT_DIR")}
+        assert seen == given
+        assert work["SKILLFLEET_OUTPUT_DIR"].startswith(work["HOME"]) and work["HOME"] == work["TMPDIR"]
 
     def test_the_working_directory_is_the_skill_folder(self, bench: Bench) -> None:
         assert bench.run("import os; print(os.getcwd())").stdout == f"{bench.folder / 'skill'}\n"

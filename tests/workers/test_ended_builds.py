@@ -63,13 +63,12 @@ def skill(tmp_path: Path) -> Skill:
 def toolbox(tmp_path: Path, skill: Skill) -> Iterator[Toolbox]:
     work = tmp_path / "work"
     work.mkdir()
-    runtime = ProcessRuntime()
+    runtime = ProcessRuntime(work)
     yield Toolbox(
         catalog=SkillCatalog(skill.root.parent),
         environments=Environments(tmp_path / "environments", build_timeout_s=20),
         runtime=runtime,
         script_timeout_s=30,
-        work_folder=work,
         artifacts_folder=tmp_path / "artifacts",
     )
     runtime.close()

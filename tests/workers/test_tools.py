@@ -37,10 +37,10 @@ def toolbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Toolbox]:
         (folder / "skills" / name / "SKILL.md").write_text(f"---\nname: {name}\n{fields}\n---\nWords.\n")
     (folder / "skills" / "plain" / "long.txt").write_text("a line of text\n" * 5000)
     (folder / "work").mkdir()
-    runtime = ProcessRuntime()
+    runtime = ProcessRuntime(folder / "work")
     environments = Environments(folder / "environments")
     catalog = SkillCatalog(folder / "skills")
-    yield Toolbox(catalog, environments, runtime, SETTING_S, folder / "work", folder / "artifacts")
+    yield Toolbox(catalog, environments, runtime, SETTING_S, folder / "artifacts")
     runtime.close()
 
 
@@ -77,11 +77,11 @@ def test_a_script_runs_in_its_skills_folder_and_leaves_nothing_but_what_it_hands
         "pathlib.Path(os.environ['TMPDIR'], 'scrap').touch()"
     )
     done = run(toolbox, script)
-    assert done.stdout.strip() == done.working_directory == str(toolbox.work_folder.parent / "skills" / "plain")
+    assert done.stdout.strip() == done.working_directory == str(toolbox.artifacts_folder.parent / "skills" / "plain")
     (artifact,) = done.artifacts
     assert (artifact.path, artifact.bytes, artifact.media_type) == ("chart.png", 5, "image/png")
     assert Path(artifact.location).read_bytes() == b"12345"
-    assert not list(toolbox.work_folder.iterdir())
+    assert not list((toolbox.artifacts_folder.parent / "work").iterdir())
 
 
 def test_a_long_file_is_cut_and_read_on_where_it_was_cut(toolbox: Toolbox) -> None:

@@ -37,7 +37,7 @@ def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> I
     client = RedisUrls.of(settings).client()
     name = worker_name()
     catalog = SkillCatalog(settings.skills_folder)
-    runtime = ProcessRuntime()
+    runtime = ProcessRuntime(scratch)
     artifacts = settings.state_dir / "artifacts"
     prune_artifacts(artifacts, settings.result_ttl_hours * 3600)
     toolbox = Toolbox(
@@ -45,7 +45,6 @@ def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> I
         environments=Environments(settings.state_dir / "environments", settings.build_timeout_s),
         runtime=runtime,
         script_timeout_s=settings.script_timeout_s,
-        work_folder=scratch,
         artifacts_folder=artifacts,
     )
     ledger = CallLedger(client)

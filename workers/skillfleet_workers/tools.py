@@ -1,7 +1,5 @@
 """What each tool does on a worker: a checked request in, a result value out."""
 
-import shutil
-import tempfile
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +11,6 @@ from .runtimes.base import RunRequest, Runtime
 from .skills.catalog import SkillCatalog
 from .skills.models import Skill
 from .skills.paths import document
-from .wire.artifacts import collect_artifacts
 from .wire.contract import (
     CallRef,
     Document,
@@ -47,7 +44,6 @@ class Toolbox:
     environments: Environments
     runtime: Runtime
     script_timeout_s: float
-    work_folder: Path
     artifacts_folder: Path
 
     def list_skills(self, request: ListSkills, context: CallContext) -> SkillList:
@@ -69,39 +65,27 @@ class Toolbox:
         interpreter = self.environments.interpreter_for(skill, request.script, context.cancelled)
         if isinstance(interpreter, ToolError):
             return interpreter
-        work = Path(tempfile.mkdtemp(prefix="run-", dir=self.work_folder))
-        try:
-            return self._run(request, context, skill, interpreter, work)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
-
-    def _run(
-        self, request: RunPythonScript, context: CallContext, skill: Skill, interpreter: Path, work: Path
-    ) -> ScriptExecution:
-        output = work / "output"
-        output.mkdir()
-        run = self.runtime.run(
+        return self.runtime.run(
             RunRequest(
                 skill_name=skill.name,
                 skill_root=skill.root,
                 interpreter=interpreter,
                 script=request.script,
-                environment=script_environment(skill, interpreter, work, output, context.ref),
+                environment=script_environment(skill, interpreter, context.ref),
                 timeout_s=request.timeout or skill.timeout or self.script_timeout_s,
-                work_dir=work,
                 cancelled=context.cancelled,
+                keep=self._kept(context.ref),
             )
         )
-        kept = self.artifacts_folder / context.ref.conversation_id / f"{context.ref.key}.{context.ref.attempt}"
-        return run.model_copy(update={"artifacts": collect_artifacts(output, kept)})
+
+    def _kept(self, ref: CallRef) -> Path:
+        return self.artifacts_folder / ref.conversation_id / f"{ref.key}.{ref.attempt}"
 
 
-def script_environment(skill: Skill, interpreter: Path, work: Path, output: Path, ref: CallRef) -> dict[str, str]:
-    """All that a script sees of the world: a clean base and seed 001's names, nothing of the worker's."""
+def script_environment(skill: Skill, interpreter: Path, ref: CallRef) -> dict[str, str]:
+    """A clean base and seed 001's names, nothing of the worker's."""
     return {
         "PATH": f"{interpreter.parent}:/usr/local/bin:/usr/bin:/bin",
-        "HOME": str(work),
-        "TMPDIR": str(work),
         "LANG": "C.UTF-8",
         "PYTHONPATH": str(skill.root),
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -110,6 +94,5 @@ def script_environment(skill: Skill, interpreter: Path, work: Path, output: Path
         "SKILL_VERSION": skill.version,
         "SKILLKIT_VERSION": SKILLKIT_VERSION,
         "SKILLFLEET_VERSION": __version__,
-        "SKILLFLEET_OUTPUT_DIR": str(output),
         "SKILLFLEET_CALL_ID": ref.task_id,
     }

@@ -1,10 +1,10 @@
-"""The port that every runtime stands behind: process now; warm and container fit here too."""
+"""The port that every runtime stands behind."""
 
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from ..wire.execution import ScriptExecution
 
@@ -13,12 +13,29 @@ class RuntimeUnavailableError(Exception):
     """The runtime itself is broken (its supervisor cannot start, say): infrastructure, not a script's failure."""
 
 
+Network = Literal["none", "host"]
+Language = Literal["python", "shell", "javascript", "ruby", "perl"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one run may use. `disk_mb`: all that it may write; `cpu_seconds`: of processor time, None: as much as
+    fits into its timeout."""
+
+    memory_mb: int = 1024
+    pids: int = 256
+    disk_mb: int = 256
+    cpu_seconds: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class RunRequest:
     """What to run, where, with what; how it is started is the runtime's business.
 
-    `script` is Python source, or the path of a script inside the skill. `environment` is the whole environment of
-    the script. `work_dir` is private to this run and gone after it.
+    `script` is source, or the path of a script inside the skill; `interpreter` runs it. `environment` is all that
+    the script sees of the world, but for its work folder: the runtime adds HOME, TMPDIR and SKILLFLEET_OUTPUT_DIR.
+    What the script leaves in the last is moved to `keep`. `preload`: modules that such scripts import.
+    `fresh_interpreter`: no fork of a warm one will do.
     """
 
     skill_name: str
@@ -27,10 +44,20 @@ class RunRequest:
     script: str | Path
     environment: Mapping[str, str]
     timeout_s: float
-    work_dir: Path
     arguments: tuple[str, ...] = ()
     stdin: bytes = b""
     cancelled: threading.Event = field(default_factory=threading.Event)
+    language: Language = "python"
+    limits: Limits = Limits()
+    network: Network = "none"
+    preload: tuple[str, ...] = ()
+    fresh_interpreter: bool = False
+    keep: Path | None = None
+
+
+def work_variables(work: str, output: str) -> dict[str, str]:
+    """What a script is told of its work folder."""
+    return {"HOME": work, "TMPDIR": work, "SKILLFLEET_OUTPUT_DIR": output}
 
 
 class Runtime(Protocol):

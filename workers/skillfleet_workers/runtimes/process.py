@@ -1,20 +1,25 @@
 """Plain processes: every run is a fresh interpreter, started, watched and killed by a resident supervisor."""
 
 import os
+import shutil
 import signal
 import socket
-from contextlib import ExitStack, suppress
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ..wire.artifacts import collect_artifacts
 from ..wire.execution import Isolation, ScriptExecution
-from .base import RunRequest, RuntimeUnavailableError
+from .base import RunRequest, RuntimeUnavailableError, work_variables
 from .capture import Attendant, Capture, Stream, SupervisorSilentError
 from .outcome import outcome
 from .resident import ANSWER_TIMEOUT_S, Init, Resident
 
 SCRIPT_FILE = "script.py"
 STDIN_FILE = "stdin"
+OUTPUT = "output"
 
 
 class UnrunnableError(ValueError):
@@ -22,12 +27,16 @@ class UnrunnableError(ValueError):
 
 
 class ProcessRuntime:
-    """Isolation against accidents only: a script has the rights of the worker. Thread safe."""
+    """Isolation against accidents only: a script has the rights of the worker. Thread safe.
+
+    Every run has a folder of its own below `scratch`, gone after it.
+    """
 
     name = "process"
     isolation: Isolation = "process"
 
-    def __init__(self) -> None:
+    def __init__(self, scratch: Path) -> None:
+        self._scratch = scratch
         self._resident = Resident()
 
     @property
@@ -41,16 +50,20 @@ class ProcessRuntime:
     def run(self, request: RunRequest) -> ScriptExecution:
         facts = described(request) | {"runtime": self.name, "isolation": self.isolation}
         try:
-            frame = framed(request, placed(request))
-        except UnrunnableError as wrong:
-            return ScriptExecution(status="failed", error=str(wrong), **facts)
+            with _work_folder(self._scratch) as work:
+                try:
+                    frame = framed(request, placed(request, work), work)
+                except UnrunnableError as wrong:
+                    return ScriptExecution(status="failed", error=str(wrong), **facts)
+                fields = self._run(request, frame, work)
+                artifacts = collect_artifacts(work / OUTPUT, request.keep) if request.keep else ()
+                return ScriptExecution(**facts, **fields, artifacts=artifacts)
         except OSError as wrong:
-            raise RuntimeUnavailableError(f"cannot write the script to its work folder: {wrong}") from wrong
+            raise RuntimeUnavailableError(f"cannot hand over a run: {wrong}") from wrong
+
+    def _run(self, request: RunRequest, frame: bytes, work: Path) -> dict[str, Any]:
         with ExitStack() as opened:
-            try:
-                init, capture = self._start(request, frame, opened)
-            except OSError as wrong:
-                raise RuntimeUnavailableError(f"cannot hand over a run: {wrong}") from wrong
+            init, capture = self._start(_stdin(request, work, opened), frame, opened)
             try:
                 Attendant(init.control, capture).attend(request.timeout_s, request.cancelled)
             except SupervisorSilentError as silent:
@@ -62,12 +75,11 @@ class ProcessRuntime:
                 # Its init is dead, and perhaps the resident with it, so that nobody else would.
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(capture.script_pid, signal.SIGKILL)
-            return ScriptExecution(**facts, **outcome(capture, request.timeout_s))
+            return outcome(capture, request.timeout_s)
 
-    def _start(self, request: RunRequest, frame: bytes, opened: ExitStack) -> tuple[Init, Capture]:
+    def _start(self, stdin: int, frame: bytes, opened: ExitStack) -> tuple[Init, Capture]:
         """Have an init's child become the script. What stays open is the caller's, through `opened`."""
         with ExitStack() as theirs:
-            stdin = _stdin(request, theirs)
             (out, far_out), (err, far_err) = (_pipe(opened, theirs) for _ in range(2))
             capture = Capture(Stream(out), Stream(err))
             init = self._resident.take()
@@ -102,13 +114,23 @@ def _pipe(opened: ExitStack, theirs: ExitStack) -> tuple[int, int]:
     return near, far
 
 
-def _stdin(request: RunRequest, theirs: ExitStack) -> int:
+@contextmanager
+def _work_folder(scratch: Path) -> Iterator[Path]:
+    work = Path(tempfile.mkdtemp(prefix="run-", dir=scratch)).absolute()
+    try:
+        (work / OUTPUT).mkdir()
+        yield work
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _stdin(request: RunRequest, work: Path, opened: ExitStack) -> int:
     """A file and not a pipe: nobody has to feed it, and it ends by itself."""
     path = Path(os.devnull)
     if request.stdin:
-        path = request.work_dir / STDIN_FILE
+        path = work / STDIN_FILE
         path.write_bytes(request.stdin)
-    return theirs.enter_context(path.open("rb")).fileno()
+    return opened.enter_context(path.open("rb")).fileno()
 
 
 def described(request: RunRequest) -> dict[str, Any]:
@@ -129,7 +151,7 @@ def readable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def placed(request: RunRequest) -> Path:
+def placed(request: RunRequest, work: Path) -> Path:
     """The absolute path of the script's file, written first where source was given.
 
     Raises:
@@ -144,19 +166,20 @@ def placed(request: RunRequest) -> Path:
         raise UnrunnableError(
             f"the script is not Unicode: lone surrogate U+{code:04X} at character {wrong.start}; nothing ran"
         ) from wrong
-    path = (request.work_dir / SCRIPT_FILE).absolute()
+    path = work / SCRIPT_FILE
     path.write_bytes(source)
     return path
 
 
-def framed(request: RunRequest, script: Path) -> bytes:
+def framed(request: RunRequest, script: Path, work: Path) -> bytes:
     """The request as `supervisor.read_request` takes it.
 
     Raises:
         UnrunnableError: a NUL byte or a lone surrogate in an argument or a variable.
     """
     arguments = [str(request.interpreter), str(script), *request.arguments]
-    variables = [f"{name}={value}" for name, value in request.environment.items()]
+    environment = {**request.environment, **work_variables(str(work), str(work / OUTPUT))}
+    variables = [f"{name}={value}" for name, value in environment.items()]
     fields = [str(request.skill_root), str(len(arguments)), *arguments, *variables]
     if any("\0" in field for field in fields):
         raise UnrunnableError("an argument or an environment variable holds a NUL byte; nothing was run")
