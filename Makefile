@@ -14,7 +14,8 @@ setup: $(READY) ## make .venv with all that demo and tests need
 # pip only fetches uv; uv installs the locked versions, checked by their hashes.
 $(READY): pyproject.toml requirements.lock
 	test -x $(BIN)/python || $(PYTHON) -m venv --without-pip $(VENV)
-	$(PYTHON) -m pip --quiet --python $(BIN)/python install --disable-pip-version-check "$$(grep -o '^uv==[0-9.]*' requirements.lock)"
+	uv=$$(grep -o '^uv==[0-9.]*' requirements.lock); $(BIN)/uv --version 2>/dev/null | grep -qF "uv $${uv#uv==}" || \
+	  $(PYTHON) -m pip --quiet --python $(BIN)/python install --disable-pip-version-check "$$uv"
 	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
 	@touch $@

@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from .cancel import measure_deaths
 from .cost import cost_ms
 from .fleet import Pair
 from .hop import INSIDE_LUA, PARTS, Hops, measure_hops
@@ -144,16 +145,23 @@ def startup(size: Size) -> None:
         print(f"  importing {module} alone{import_ms(module):>{42 - len(module)}.0f}")
 
 
+def cancel(size: Size) -> None:
+    heading("Until the last process of a running script is dead, daemons included (ms)")
+    deaths = measure_deaths(cancels=size.hops, deadlines=size.starts)
+    print(row("after a cancellation", summary(deaths.after_cancel), "ms"))
+    print(row("after its deadline", summary(deaths.after_deadline), "ms"))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds: under 40 s")
-    parser.add_argument("--only", choices=("sides", "hop", "startup"), help="one part of it")
+    parser.add_argument("--only", choices=("sides", "hop", "startup", "cancel"), help="one part of it")
     given = parser.parse_args()
     size = QUICK if given.quick else FULL
     for name in [name for name in os.environ if name.startswith(("SKILLFLEET_", "LLM_", "SKILLS_", "SCRIPT_"))]:
         del os.environ[name]
     signal.signal(signal.SIGTERM, _end)
-    if given.only != "startup":
+    if given.only not in ("startup", "cancel"):
         with (
             tempfile.TemporaryDirectory(prefix="skillfleet-bench-") as folder,
             Pair(Path(folder), TOOL_SLOTS, AT_ONCE) as pair,
@@ -166,6 +174,8 @@ def main() -> None:
                 hop_by_part(pair, size)
     if given.only in (None, "startup"):
         startup(size)
+    if given.only in (None, "cancel"):
+        cancel(size)
 
 
 def _end(*_: Any) -> None:

@@ -18,7 +18,7 @@ from skillfleet.local.children import Child, Children
 from skillfleet.local.lone import worker_environment
 from skillfleet.settings import OrchestratorSettings
 from skillfleet.tools.definitions import all_definitions
-from skillfleet_workers.environments.build import base_interpreter
+from skillfleet_workers.python import base_interpreter
 from skillfleet_workers.wire.celery import make_celery, send_call
 from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import RUN_PYTHON, CallMessage, CallRef, TaskSpec

@@ -14,7 +14,7 @@ from kombu.exceptions import OperationalError
 from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.celery import make_celery, send_call
 from skillfleet_workers.wire.connection import RedisUrls, SettingsError, worker_name
-from skillfleet_workers.wire.contract import TASK_BY_TOOL, CallMessage
+from skillfleet_workers.wire.contract import CallMessage
 from skillfleet_workers.wire.presence import LiveProcess, Presence
 
 from .conversations.driver import Driver, Models
@@ -40,7 +40,7 @@ class CeleryCalls:
     def send(self, conversation: Conversation, run: ToolRun) -> None:
         message = CallMessage(ref=run.ref, request=run.request, skills=conversation.spec.skills, sent_at=time.time())
         try:
-            send_call(self._app, TASK_BY_TOOL[run.name].name, message)
+            send_call(self._app, run.task.name, message)
         except (OperationalError, redis.RedisError) as error:
             log.warning("call %s was not sent, and will be: %s", run.ref.task_id, error)
 

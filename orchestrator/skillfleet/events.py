@@ -10,13 +10,14 @@ from .conversations.messages import Message
 from .conversations.models import Conversation, ToolRun
 from .conversations.moves import CallModel, Effect, RunTool
 
-EntryType = Literal["submitted", "message", "turn", "call", "started", "result", "ended"]
+EntryType = Literal["submitted", "message", "turn", "call", "started", "progress", "result", "ended"]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """`submitted`: the spec's summary; `message`: one Message of the transcript; `turn`: the model is asked;
-    `call`: a call was sent; `started`, `result`: by the worker; `ended`: the terminal status, once.
+    `call`: a call was sent; `started`, `progress` (what it is busy with before its script runs), `result`: by the
+    worker; `ended`: the terminal status, once.
 
     `cursor` is where a follower reads on; `at` is seconds since the epoch.
     """
@@ -67,8 +68,8 @@ def _call(run: ToolRun) -> Told:
 
 
 def _by_engine(run: ToolRun) -> bool:
-    """Refused before it was sent, or given up as lost: no worker tells of it."""
-    return run.status in ("tool_error", "lost") and not run.worker
+    """Refused before it was sent, given up as lost, or cancelled: no worker tells of it."""
+    return run.status in ("tool_error", "lost", "cancelled") and not run.worker
 
 
 def _decided(run: ToolRun, added: tuple[Message, ...]) -> Told:

@@ -1,5 +1,6 @@
 """Fleet: the public Python API, the same verbs as the command line."""
 
+import atexit
 import secrets
 import time
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,7 @@ from .llm.prompts import opening
 from .llm.scripted import load_script
 from .local.lone import LoneFleet, lone_name
 from .local.redis_server import PrivateRedis
+from .local.uninterrupted import uninterrupted
 from .settings import SCRIPTED, OrchestratorSettings
 from .tools.definitions import all_definitions
 
@@ -51,29 +53,38 @@ class Fleet:
         self._opened: RedisLedger | None = None
 
     def __enter__(self) -> Self:
+        # A signal may fall between the bytecodes of `with` itself: then the end of the process closes it.
+        atexit.register(self._close)
         try:
             if self.settings.redis_url is None:
-                self._private = self._stack.enter_context(PrivateRedis(self.settings))
+                self._private = PrivateRedis(self.settings)
+                self._stack.callback(self._private.close)
+                self._private.open()
             self._opened = make_ledger(self.settings)
             self._opened.client.ping()
         except redis.RedisError as error:
-            self._stack.close()
+            self._close()
             where = RedisUrls.of(self.settings).safe
             raise NoBrokerError(
                 f"cannot use redis at {where}: {error}; start it or set SKILLFLEET_REDIS_URL"
             ) from None
         except BaseException:
-            self._stack.close()
+            self._close()
             raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            self._stack.close()
-        finally:
-            self._lone = self._private = self._opened = None
+        self._close()
+
+    def _close(self) -> None:
+        with uninterrupted():
+            try:
+                self._stack.close()
+            finally:
+                self._lone = self._private = self._opened = None
+                atexit.unregister(self._close)
 
     @property
     def _ledger(self) -> RedisLedger:

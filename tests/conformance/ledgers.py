@@ -31,6 +31,10 @@ class World(Protocol):
         """How often the doorbell has rung and nobody has heard it."""
         ...
 
+    def called_off(self) -> list[str]:
+        """What workers have been told over the control channel since the last question."""
+        ...
+
     def forget(self, conversation_id: str) -> None:
         """The conversation is gone, but not from what is due."""
         ...
@@ -52,6 +56,11 @@ class MemoryWorld:
     def bells(self) -> int:
         return self.store.bells
 
+    def called_off(self) -> list[str]:
+        told = list(self.store.called_off)
+        self.store.called_off.clear()
+        return told
+
     def forget(self, conversation_id: str) -> None:
         kept = self.store.find(conversation_id)
         assert kept is not None
@@ -59,25 +68,38 @@ class MemoryWorld:
 
 
 class RedisWorld:
-    """Time is passed by moving what redis has dated: due times and expiries."""
+    """Time is passed by moving what redis has dated: due times, deadlines and expiries."""
 
     def __init__(self, urls: RedisUrls) -> None:
         self.ledger = RedisLedger(urls, "test", ttl_s=TTL_S)
         self.client = urls.client()
         self.calls = CallLedger(self.client)
         self._keys = keys.FleetKeys("test")
+        self._control = self.client.pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]
+        self._control.subscribe(self._keys.control)
+        self._control.get_message(timeout=5)
 
     def pass_time(self, seconds: float) -> None:
         milliseconds = int(seconds * 1000)
         for name in cast(list[str], self.client.zrange(self._keys.due, 0, -1)):
             self.client.zincrby(self._keys.due, -milliseconds, name)
         for key in self.client.scan_iter():
+            if self.client.type(key) == "hash" and self.client.hexists(key, "deadline"):
+                self.client.hincrby(key, "deadline", -milliseconds)
             left = self.client.pttl(key)
             if left > 0:
                 self.client.pexpire(key, left - milliseconds)
 
     def bells(self) -> int:
         return self.client.llen(self._keys.bell)
+
+    def called_off(self) -> list[str]:
+        # Redis publishes before it answers, on each connection in order: what was told lies ready, up to the pong.
+        self._control.ping()
+        told = []
+        while (message := self._control.get_message(timeout=5)) and message["type"] != "pong":
+            told.append(message["data"])
+        return told
 
     def forget(self, conversation_id: str) -> None:
         assert self.client.delete(keys.state(conversation_id)) == 1

@@ -11,7 +11,7 @@ from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import CancelRequested, Submitted, ToolFinished, ToolLost
 from skillfleet_workers.wire.calls import CallRecord
 from skillfleet_workers.wire.connection import RedisUrls
-from skillfleet_workers.wire.contract import CallRef
+from skillfleet_workers.wire.contract import CallRef, ScriptTool
 
 FIRST = CallRef(conversation_id="c1", turn=1, index=0)
 SECOND = FIRST.model_copy(update={"index": 1})
@@ -173,3 +173,28 @@ def test_starts_and_results_stand_in_the_stream_in_their_order(world: World) -> 
     assert result.data == {
         "key": "1.0", "status": "succeeded", "tail": "nothing", "worker": "w1", "runtime": "", "ms": 2.5,
     }  # fmt: skip
+
+
+def test_the_tools_that_a_result_brings_reach_the_orchestrator_and_not_the_followers(world: World) -> None:
+    two_calls_out(world)
+    world.calls.claim(FIRST, "w1")
+    tools = (ScriptTool(tool="pdf__extract", script="scripts/extract.py", language="python"),)
+    world.calls.commit(FIRST, DONE.model_copy(update={"tools": tools}))
+    found = record(world).result
+    assert found is not None and found.tools == tools
+    assert "tools" not in world.ledger.entries("c1", "0", 0)[-1].data
+
+
+def test_progress_stands_in_the_stream_while_its_attempt_is_wanted(world: World) -> None:
+    two_calls_out(world)
+    assert not world.calls.progress(FIRST, "not begun")
+    world.calls.claim(FIRST, "w1")
+    quiet = len(sequence(world))
+    assert world.calls.progress(FIRST, "Resolved 6 packages")
+    world.calls.claim(AGAIN, "w2")
+    assert not world.calls.progress(FIRST, "too late")
+    assert sequence(world)[quiet:] == [(quiet + 1, "progress"), (quiet + 2, "started")]
+    assert world.ledger.entries("c1", "0", 0)[quiet].data == {"key": "1.0", "text": "Resolved 6 packages"}
+    world.ledger.cancel("c1")
+    assert not world.calls.progress(AGAIN, "nobody waits")
+    assert len(sequence(world)) == quiet + 2

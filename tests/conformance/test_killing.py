@@ -10,8 +10,11 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.conformance import scripts
-from tests.conformance.harness import PATIENCE_S, Bench, applies, eventually, family, gone, living
+from tests.conformance import lone_worker, scripts
+from tests.conformance.harness import PATIENCE_S, Bench, eventually
+from tests.conformance.living import family, gone
+from tests.conformance.table import applies
+from tests.conformance.wear import held
 
 from skillfleet_workers.wire.execution import OUTPUT_LIMIT_BYTES
 
@@ -22,13 +25,11 @@ ROOT = Path(__file__).parents[2]
 class TestKilling:
     def test_a_daemon_that_holds_stdout_does_not_hold_the_run(self, bench: Bench) -> None:
         done = bench.run(scripts.DAEMON, timeout_s=60.0)
-        assert bench.said("daemon")
         assert (done.status, done.stdout, done.leftover_killed) == ("succeeded", "daemon is up\n", 1)
         assert bench.alive() == []
 
     def test_a_daemon_is_dead_after_the_timeout_of_its_script(self, bench: Bench) -> None:
         done = bench.run(scripts.DAEMON_THEN_SLEEP, timeout_s=2.0)
-        assert bench.said("daemon") and bench.said("up")
         assert (done.status, done.timed_out, done.returncode) == ("timed_out", True, 124)
         assert (done.stdout, done.stderr) == ("daemon is up\n", "Timeout: killed after 2 s\n")
         assert done.leftover_killed == 1
@@ -36,14 +37,13 @@ class TestKilling:
 
     def test_a_script_that_ignores_sigterm_is_dead_after_its_timeout(self, bench: Bench) -> None:
         done = bench.run(scripts.DEAF, timeout_s=1.5)
-        assert bench.said("up")
-        assert done.status == "timed_out"
+        assert (done.status, done.stdout) == ("timed_out", "deaf\n")
         assert bench.alive() == []
 
     def test_a_cancelled_run_keeps_its_output_and_leaves_nothing(self, bench: Bench) -> None:
         cancelled = threading.Event()
         flight = bench.in_flight(scripts.SLEEPER, cancelled=cancelled)
-        assert len(bench.alive()) == 1
+        assert len(bench.up()) == 1
         cancelled.set()
         done = flight.result()
         assert (done.status, done.stdout, done.returncode, done.timed_out) == (
@@ -58,30 +58,31 @@ class TestKilling:
         for _ in range(20):
             cancelled = threading.Event()
             flight = bench.in_flight(scripts.RABBIT, cancelled=cancelled)
-            assert bench.alive()
             cancelled.set()
             assert flight.result().leftover_killed >= 1
-            assert bench.alive() == []
-            (bench.folder / "up").unlink()
+            # It hops faster than one look takes.
+            assert not any(bench.alive() for _ in range(3))
 
     def test_a_whole_family_is_killed_and_counted(self, bench: Bench) -> None:
         cancelled = threading.Event()
         flight = bench.in_flight(scripts.FAMILY, cancelled=cancelled)
-        assert eventually(lambda: len(bench.alive()) == 8)
+        assert eventually(lambda: len(bench.up()) == 8)
         cancelled.set()
         assert flight.result().leftover_killed == 7
         assert bench.alive() == []
 
     def test_a_child_that_the_script_killed_itself_is_no_leftover(self, bench: Bench) -> None:
-        done = bench.run("import os\nif (pid := os.fork()) == 0:\n    os.kill(os.getpid(), 9)\nprint(1)")
+        dead_but_not_reaped = "os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)"
+        done = bench.run(
+            f"import os\nif (pid := os.fork()) == 0:\n    os.kill(os.getpid(), 9)\n{dead_but_not_reaped}"
+        )
         assert (done.status, done.leftover_killed) == ("succeeded", 0)
 
 
-@applies("death of a supervisor")
-class TestDeathOfASupervisor:
+@applies("death of a resident")
+class TestDeathOfAResident:
     def test_a_script_that_kills_its_parent_is_reported_and_dead_with_all_it_started(self, bench: Bench) -> None:
         done = bench.run(scripts.KILLS_ITS_PARENT)
-        assert bench.said("daemon")
         assert (done.status, done.returncode, done.stdout) == ("lost", None, "daemon is up\n")
         assert "supervisor" in (done.error or "")
         assert bench.alive() == []
@@ -111,11 +112,11 @@ print([open(f"/proc/{pid}/environ").read() for pid in (parent, grandparent)], gr
         cancelled = threading.Event()
         flight = bench.in_flight(scripts.DAEMON_THEN_SLEEP, cancelled=cancelled)
         old = family(bench.resident_pid())
-        assert {process.pid for process in old} >= set(bench.alive())
+        assert {process.pid for process in old} >= set(bench.up())
         os.kill(old[0].pid, signal.SIGKILL)
         assert eventually(lambda: gone(old[:1]))
         assert bench.run("print(1)").stdout == "1\n"
-        assert not flight.done() and len(bench.alive()) == 2
+        assert not flight.done() and len(bench.up()) == 2
         cancelled.set()
         assert (flight.result().status, flight.result().leftover_killed) == ("cancelled", 1)
         assert bench.alive() == []
@@ -123,8 +124,7 @@ print([open(f"/proc/{pid}/environ").read() for pid in (parent, grandparent)], gr
 
     def test_a_script_dies_even_when_init_and_resident_are_killed_together(self, bench: Bench) -> None:
         flight = bench.in_flight(scripts.SLEEPER)
-        script = psutil.Process(int(bench.said("up")))
-        (bench.folder / "up").unlink()
+        script = psutil.Process(bench.up()[0])
         cancelled = threading.Event()
         neighbour = bench.in_flight(scripts.SLEEPER, cancelled=cancelled)
         supervisors = script.parents()[:2]
@@ -137,6 +137,14 @@ print([open(f"/proc/{pid}/environ").read() for pid in (parent, grandparent)], gr
         cancelled.set()
         assert neighbour.result(PATIENCE_S).status == "cancelled"
 
+    def test_the_death_of_one_init_leaves_its_neighbours_alone(self, bench: Bench) -> None:
+        cancelled = threading.Event()
+        flight = bench.in_flight(scripts.DAEMON_THEN_SLEEP, cancelled=cancelled)
+        assert bench.run(scripts.KILLS_ITS_PARENT).status == "lost"
+        assert not flight.done() and len(bench.up()) == 2
+        cancelled.set()
+        assert flight.result().leftover_killed == 1
+
     def test_closing_leaves_no_process(self, bench: Bench) -> None:
         bench.run("")
         all_of_it = family(bench.resident_pid())
@@ -146,20 +154,22 @@ print([open(f"/proc/{pid}/environ").read() for pid in (parent, grandparent)], gr
 
 @applies("death of the worker")
 def test_nothing_survives_a_worker_killed_in_mid_run(bench: Bench) -> None:
-    command = [sys.executable, "-m", "tests.conformance.lone_worker", "hold", str(bench.folder), bench.mark]
-    worker = subprocess.Popen([*command, scripts.FAMILY], cwd=ROOT)
-    assert eventually(lambda: bool(bench.said("up")) and len(living(bench.mark)) == 8)
+    before = held(bench.folder)
+    worker = subprocess.Popen(lone_worker.command("hold", bench, scripts.FAMILY), cwd=ROOT)
+    assert eventually(lambda: len(bench.up()) == 8)
     everything = family(worker.pid)
-    assert {process.pid for process in everything} >= set(bench.alive())
+    script = psutil.Process(bench.up("up")[0])
     worker.kill()
     worker.wait()
-    assert eventually(lambda: gone(everything) and bench.alive() == [])
+    assert eventually(lambda: gone([*everything, script]) and bench.alive() == [])
+    assert eventually(lambda: held(bench.folder).mounts <= before.mounts)
+    assert eventually(lambda: held(bench.folder).cgroups <= before.cgroups)
 
 
 @applies("flat memory")
 def test_two_hundred_megabytes_on_both_streams_cost_little_memory(bench: Bench) -> None:
-    command = [sys.executable, "-m", "tests.conformance.lone_worker", "weigh", str(bench.folder), bench.mark]
-    told = subprocess.run([*command, scripts.BOTH_STREAMS], cwd=ROOT, capture_output=True, check=True)
+    command = lone_worker.command("weigh", bench, scripts.BOTH_STREAMS)
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
     status, *numbers = told.stdout.split()
     out, err, kept_out, kept_err, grown_kb = map(int, numbers)
     assert (status, out, err) == (b"succeeded", 200_000_000, 200_000_000)
@@ -181,12 +191,14 @@ class TestManyRuns:
     def test_the_end_of_one_run_leaves_its_neighbours_alone(self, bench: Bench) -> None:
         cancelled = threading.Event()
         flight = bench.in_flight(scripts.DAEMON_THEN_SLEEP, cancelled=cancelled)
-        neighbour = bench.run(scripts.KILLS_ITS_PARENT)
-        assert neighbour.status == "lost"
-        assert not flight.done() and len(bench.alive()) == 2
+        assert bench.run(scripts.DAEMON).leftover_killed == 1
+        assert not flight.done() and len(bench.up()) == 2
         cancelled.set()
         assert flight.result().leftover_killed == 1
 
+
+@applies("death of a resident")
+class TestItsSupervisors:
     def test_descriptors_and_processes_do_not_pile_up(self, bench: Bench) -> None:
         bench.run("")
         us, resident = psutil.Process(os.getpid()), psutil.Process(bench.resident_pid())

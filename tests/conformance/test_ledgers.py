@@ -128,7 +128,7 @@ def test_messages_are_appended_and_the_stream_has_no_gap(world: World) -> None:
     ended = commit_steps(world, again, CancelRequested())
     assert world.ledger.load("c1") == ended
     assert transcript_problem(ended.messages) is None
-    types = ["submitted", "message", "message", "turn", "message", "call", "message", "ended"]
+    types = ["submitted", "message", "message", "turn", "message", "call", "message", "result", "ended"]
     assert sequence(world) == list(enumerate(types, start=1))
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conformance.harness import MARK, Bench, applies
+from tests.conformance.harness import Bench
+from tests.conformance.living import MARK
+from tests.conformance.table import applies
 
 from skillfleet_workers.wire.execution import OUTPUT_LIMIT_BYTES, TRUNCATION_MARKER
 
@@ -86,7 +88,7 @@ class TestWhatTheScriptIsGiven:
         assert "argument" in (done.error or "")
 
     def test_arguments_too_large_for_the_system_are_a_value(self, bench: Bench) -> None:
-        done = bench.run("print(1)", arguments=("x" * 100_000,) * 100)
+        done = bench.run("print(1)", arguments=("x" * 100_000,) * 100, fresh_interpreter=True)
         assert (done.status, done.returncode) == ("failed", None)
         assert "Argument list too long" in (done.error or "")
 
@@ -117,7 +119,7 @@ print(int(fields["SigBlk"], 16), resource.getrlimit(resource.RLIMIT_CORE))
 """
         assert bench.run(script).stdout == "0 (0, 0)\n"
         # Python itself ignores two; a program that does not shows what was inherited.
-        shell = bench.request(Path("ignored.sh"), interpreter=Path("/bin/sh"))
+        shell = bench.request(Path("ignored.sh"), interpreter=Path("/bin/sh"), language="shell")
         (shell.skill_root / "ignored.sh").write_text("grep SigIgn /proc/self/status")
         assert int(bench.runtime.run(shell).stdout.split()[1], 16) & ~GLIBC_OWN == 0
 

@@ -31,7 +31,7 @@ class HeldModel:
         self, messages: tuple[Message, ...], tools: tuple[ToolDefinition, ...], *, timeout_s: float
     ) -> ModelReply | Problem:
         self.asked.set()
-        assert self.go_on.wait(PATIENCE_S)
+        assert self.go_on.wait(2 * PATIENCE_S)
         return ModelReply(Message(role="assistant", content=self._text))
 
 

@@ -9,8 +9,9 @@ from skillfleet_workers.wire.contract import TASKS
 BY_NAME = {tool.function.name: tool for tool in all_definitions()}
 
 
-def test_every_task_is_offered_under_its_name() -> None:
-    assert list(BY_NAME) == [spec.tool for spec in TASKS]
+def test_every_task_is_offered_under_its_name_but_those_that_wait_for_a_skill_with_a_use_for_them() -> None:
+    assert list(BY_NAME) == [spec.tool for spec in TASKS if not spec.on_demand]
+    assert {spec.tool for spec in TASKS if spec.on_demand} == {"search", "execute"}
 
 
 @pytest.mark.parametrize("name", BY_NAME)
@@ -24,7 +25,7 @@ def test_a_tool_and_each_of_its_parameters_are_explained_in_one_line(name: str) 
 def test_parameters_are_plain_json_schema(name: str) -> None:
     parameters = BY_NAME[name].function.parameters
     assert set(parameters) == {"type", "properties", "required"}
-    allowed = {"type", "description", "default", "minimum", "maximum"}
+    allowed = {"type", "description", "default", "minimum", "maximum", "items", "additionalProperties"}
     assert all(set(field) <= allowed and field["type"] for field in parameters["properties"].values())
 
 

@@ -5,20 +5,30 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conversation_steps import queued
 
 from skillfleet.conversations.messages import FunctionCall
+from skillfleet.conversations.models import Conversation
 from skillfleet.tools.dispatch import Dispatch, dispatch
-from skillfleet_workers.wire.contract import RUN_PYTHON, TASK_BY_TOOL, TASKS, ToolError
+from skillfleet.tools.scripts import with_scripts
+from skillfleet_workers.wire.contract import RUN_PYTHON, RUN_SCRIPT, TASKS, ScriptTool, ToolError
 
-OFFERED = frozenset(TASK_BY_TOOL)
-
-
-def dispatched(name: str, arguments: str, offered: frozenset[str] = OFFERED) -> Dispatch | ToolError:
-    return dispatch(FunctionCall(name=name, arguments=arguments), offered)
+EXTRACT = ScriptTool(tool="pdf__extract", script="scripts/extract.py", language="python")
+READER = with_scripts(queued(), "pdf", [EXTRACT])
 
 
-def refusal(name: str, arguments: str, offered: frozenset[str] = OFFERED) -> ToolError:
-    answer = dispatched(name, arguments, offered)
+def only(*tools: str) -> Conversation:
+    """A conversation with no other tools."""
+    few = tuple(tool for tool in READER.spec.tools if tool.function.name in tools)
+    return READER.model_copy(update={"spec": READER.spec.model_copy(update={"tools": few}), "scripts": ()})
+
+
+def dispatched(name: str, arguments: str, conversation: Conversation = READER) -> Dispatch | ToolError:
+    return dispatch(FunctionCall(name=name, arguments=arguments), conversation)
+
+
+def refusal(name: str, arguments: str, conversation: Conversation = READER) -> ToolError:
+    answer = dispatched(name, arguments, conversation)
     assert isinstance(answer, ToolError), answer
     return answer
 
@@ -67,17 +77,42 @@ def test_a_refusal_does_not_repeat_what_may_be_long_or_secret() -> None:
 
 
 def test_an_unknown_tool_is_told_what_there_is() -> None:
-    error = refusal("rm_rf", "{}", frozenset({"list_skills", "get_skill"}))
+    error = refusal("rm_rf", "{}", only("list_skills", "get_skill"))
     assert error.error == "unknown_tool"
     assert error.fix == "Call one of: get_skill, list_skills."
 
 
 def test_a_tool_that_was_not_offered_is_unknown() -> None:
-    assert refusal("run_python_script", "{}", frozenset({"list_skills"})).error == "unknown_tool"
+    assert refusal("run_python_script", "{}", only("list_skills")).error == "unknown_tool"
+
+
+def test_a_scripts_own_tool_runs_that_script_with_the_arguments_of_the_model() -> None:
+    answer = dispatched("pdf__extract", '{"args": ["--pages", "3"], "arguments": {"deep": [1]}, "timeout": 5}')
+    asked = {"args": ["--pages", "3"], "arguments": {"deep": [1]}, "timeout": 5}
+    assert answer == Dispatch(RUN_SCRIPT, {"skill_name": "pdf", "script": "scripts/extract.py", **asked})
+    assert isinstance(dispatched("pdf__extract", ""), Dispatch)
+
+
+@pytest.mark.parametrize("given", ["skill_name", "script"])
+def test_a_scripts_own_tool_cannot_be_turned_on_another_script(given: str) -> None:
+    error = refusal("pdf__extract", json.dumps({given: "other"}))
+    assert (error.error, f"no parameter '{given}'" in error.message) == ("malformed_arguments", True)
+
+
+def test_arguments_that_do_not_fit_a_scripts_own_tool_are_explained() -> None:
+    assert "args" in refusal("pdf__extract", '{"args": "--pages 3"}').message
+
+
+def test_a_script_is_no_tool_before_its_skill_was_read() -> None:
+    assert refusal("pdf__extract", "{}", queued()).error == "unknown_tool"
+    assert "pdf__extract" in refusal("rm_rf", "{}").fix
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.sampled_from([spec.tool for spec in TASKS]), st.text() | st.from_regex(r"\{.*\}") | st.binary().map(repr))
+@given(
+    st.sampled_from([*(spec.tool for spec in TASKS), EXTRACT.tool]),
+    st.text() | st.from_regex(r"\{.*\}") | st.binary().map(repr),
+)
 def test_whatever_a_model_writes_is_a_task_or_an_error_that_can_be_stored(tool: str, arguments: str) -> None:
     answer = dispatched(tool, arguments)
     text = (

@@ -121,6 +121,19 @@ def test_cancelling_ends_a_conversation_while_its_model_thinks_and_its_reply_is_
     assert place.followed()[-1].seq == place.ledger.entries("c1", "0", 0)[-1].seq
 
 
+def test_a_cancelled_conversation_gives_up_the_only_slot_while_its_model_thinks_on(place: Place) -> None:
+    model = HeldModel()
+    submit(place)
+    with place.driving(model, slots=1):
+        assert model.asked.wait(PATIENCE_S)
+        assert place.ledger.cancel("c1")
+        assert place.ended().status == "cancelled"
+        assert not model.go_on.is_set()
+        submit(place, name="c2")
+        model.go_on.set()
+        assert place.ended("c2").status == "completed"
+
+
 def test_cancelling_stops_calls_that_are_out(place: Place) -> None:
     place.workers.poisoned = 1
     submit(place, {"calls": [RUN]}, "never said")

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,13 +25,16 @@ from skillfleet.conversations.moves import (
     ToolUnstarted,
 )
 from skillfleet.events import Told, changes
-from skillfleet_workers.wire.contract import TASK_BY_TOOL
+from skillfleet_workers.wire.contract import ScriptTool
 
+EXTRACT = ScriptTool(tool="pdf__extract", script="scripts/extract.py", language="python")
 MAKES: list[Callable[[str], ToolCall]] = [
     list_skills,
     run_python,
     lambda name: call("rm_rf", name),
     lambda name: call("get_skill", name, arguments='{"skill_name": "\\ud800"}'),
+    lambda name: call("get_skill", name, skill_name="pdf"),
+    lambda name: call(EXTRACT.tool, name),
 ]
 TOOL_CALLS = st.sampled_from(MAKES)
 
@@ -68,8 +71,7 @@ def check_step(before: Conversation, now: Conversation, effects: list[Effect]) -
     assert all(effect.run in now.out for effect in effects if isinstance(effect, RunTool))
     assert sum(isinstance(effect, Finish) for effect in effects) == (now.terminal and not before.terminal)
     for run in now.runs:
-        effects_of = TASK_BY_TOOL[run.name].effects if run.name in TASK_BY_TOOL else "pure"
-        assert run.ref.attempt <= (1 if effects_of == "unsafe" else MAX_STARTS)
+        assert run.ref.attempt <= (MAX_STARTS if not run.sends or run.task.effects != "unsafe" else 1)
 
 
 def draw_event(data: st.DataObject, story: Story) -> Event:
@@ -80,6 +82,7 @@ def draw_event(data: st.DataObject, story: Story) -> Event:
         lambda: asks(*(story.new_call(make) for make in data.draw(calls, "calls"))),
         lambda: finished(key),
         lambda: finished(key, ""),
+        lambda: replace(finished(key), tools=(EXTRACT,)),
         lambda: ToolUnstarted(key),
         lambda: ToolLost(key),
         Submitted,

@@ -103,7 +103,8 @@ def test_the_end_is_told_with_the_answer_or_the_problem() -> None:
         {"status": "completed", "answer": "42", "error": None},
     )
     entries = told(awaiting_calls(list_skills()), CancelRequested())
-    assert [kind for kind, _ in entries] == ["message", "ended"]
+    assert [kind for kind, _ in entries] == ["message", "result", "ended"]
+    assert entries[1][1] == {"key": "1.0", "name": "list_skills", "status": "cancelled", "tail": ""}
     assert entries[-1][1]["error"]["code"] == "cancelled"
 
 

@@ -118,6 +118,26 @@ def test_a_private_doorbell_is_heard_by_its_own_fleet_only(redis_urls: RedisUrls
     assert claimed(ours).conversation.id == "c1"
 
 
+def test_a_cancellation_from_another_fleet_reaches_the_workers_of_the_conversation(redis_urls: RedisUrls) -> None:
+    world = RedisWorld(redis_urls)
+    submitted(world)
+    commit_steps(world, claimed(world), Submitted(), asks(run_python()), due_in=60)
+    assert RedisLedger(redis_urls, "other").cancel("c1")
+    assert world.called_off() == ["c1"]
+
+
+def test_a_conversation_of_an_earlier_release_is_cancelled_without_the_channel(redis_urls: RedisUrls) -> None:
+    world = RedisWorld(redis_urls)
+    submitted(world)
+    commit_steps(world, claimed(world), Submitted(), asks(run_python()), due_in=60)
+    world.calls.claim(FIRST, "w1")
+    world.client.hdel(keys.state("c1"), "control", "deadline")
+    assert world.calls.beat([FIRST]) == []
+    assert world.ledger.cancel("c1")
+    assert world.called_off() == []
+    assert world.calls.beat([FIRST]) == [FIRST]
+
+
 def test_the_scripts_in_redis_agree_on_what_is_terminal(redis_urls: RedisUrls) -> None:
     clock = (Path(calls.__file__).parent / "clock.lua").read_text()
     ask = redis_urls.client().register_script(f"{clock}\nreturn terminal(ARGV[1]) and 1 or 0")

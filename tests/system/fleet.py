@@ -123,12 +123,12 @@ class Place:
 
     def commands(self, word: str) -> list[psutil.Process]:
         """Those of this name, or with this argument."""
-        return [process for process in self.living() if word in (process.name(), *_arguments(process))]
+        return [process for process in self.living() if word in _words(process)]
 
     def end(self) -> list[str]:
         """Kill what is left; the command lines of it."""
         left = self.living()
-        told = [" ".join(_arguments(process)) for process in left]
+        told = [" ".join(words) for process in left if (words := _words(process))]
         for process in left:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
@@ -144,9 +144,10 @@ def _lives_in(process: psutil.Process, folder: str) -> bool:
         return False
 
 
-def _arguments(process: psutil.Process) -> list[str]:
+def _words(process: psutil.Process) -> list[str]:
+    """Its name and its arguments; none when it has just ended."""
     try:
-        return process.cmdline()
+        return [process.name(), *process.cmdline()]
     except psutil.Error:
         return []
 

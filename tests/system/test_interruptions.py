@@ -1,7 +1,11 @@
 """Whatever interrupts a fleet of one's own, at whatever moment: nothing is left, and nothing goes on later."""
 
+import json
 import signal
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 from tests.system.fleet import Place, interrupt, wait_for
@@ -39,6 +43,38 @@ def test_ctrl_c_while_it_starts_leaves_no_process(place: Place, moment: str) -> 
     assert interrupt(submit) == 130
     assert not place.living()
     assert set(statuses(place)) <= {"cancelled"}
+
+
+def test_ctrl_c_at_any_line_of_starting_and_ending_leaves_no_process(place: Place) -> None:
+    script = place.script([holding(place.folder / "marker")], "Never said.")
+    told = subprocess.run(
+        [sys.executable, "-m", "tests.system.interrupted_fleet", str(place.folder), script, "24"],
+        cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=150, check=False,
+    )  # fmt: skip
+    assert told.returncode == 0, told.stderr
+    left = json.loads(told.stdout)
+    assert len(left) > 20
+    assert not any(left.values()), left
+
+
+def test_a_follower_told_to_end_stops_the_redis_that_nobody_else_uses(place: Place) -> None:
+    marker = place.folder / "marker"
+    up = place.start("up", "--no-flower")
+    wait_for(place.socket.exists, "redis is there")
+    with place.fleet() as fleet:
+        wait_for(lambda: len(fleet.running()) == 2, "the fleet is there")
+        name = fleet.submit("Wait.", model=place.script([holding(marker)], "Never said."), detach=True)
+    wait_for(marker.exists, "the script has started")
+    follow = place.start("follow", name)
+    wait_for(lambda: "run_python_script" in place.log("follow"), "it follows")
+
+    up.kill()
+    for process in (*place.commands("orchestrator"), *place.commands("worker")):
+        process.kill()
+    up.communicate()
+    assert place.commands("redis-server")
+    assert interrupt(follow, signal.SIGTERM) == 130
+    wait_for(lambda: not place.living(), "nothing is left")
 
 
 def test_a_second_ctrl_c_leaves_no_process_either(place: Place) -> None:

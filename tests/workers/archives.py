@@ -7,12 +7,13 @@ import tarfile
 import zipfile
 
 
-def wheel(name: str, files: dict[str, str]) -> bytes:
+def wheel(name: str, files: dict[str, str], requires: str = "") -> bytes:
     """Version 1.0 of a pure wheel, for a file named `{name}-1.0-py3-none-any.whl`."""
     info = f"{name}-1.0.dist-info"
+    needs = f"Requires-Dist: {requires}\n" if requires else ""
     content = {
         **files,
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n{needs}",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     record = "".join(f"{path},{_digest(text)},{len(text.encode())}\n" for path, text in content.items())

@@ -45,6 +45,14 @@ def working_on(environments: Path) -> list[psutil.Process]:
     return [p for p in processes if p.pid != os.getpid() and any(said in part for part in p.info["cmdline"] or ())]
 
 
+def lives(pid: int) -> bool:
+    """Not where it only waits for an init that takes its time to reap."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 def waits_for_a_lock(pid: int, environments: Path) -> bool:
     return any(file.path.startswith(f"{environments}/.locks/") for file in psutil.Process(pid).open_files())
 

@@ -2,27 +2,26 @@
 
 import os
 import socket
-import subprocess
-import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
 
-import psutil
 import pytest
 from tests.workers.archives import source_archive, wheel
 from tests.workers.environment_checks import (
-    BUILD_IN_A_PROCESS,
     built,
     error_of,
     leftovers,
+    lives,
     output,
     wait_until,
     waits_for_a_lock,
     working_on,
 )
 from tests.workers.skill_folders import write_skill
+from tests.workers.slow_skill import SlowSkill, builder_process
 
 from skillfleet_workers.environments.build import Environments
 from skillfleet_workers.runtimes.process import ProcessRuntime
@@ -30,6 +29,7 @@ from skillfleet_workers.skills.catalog import SkillCatalog
 from skillfleet_workers.skills.models import Skill
 from skillfleet_workers.tools import CallContext, Toolbox
 from skillfleet_workers.wire.contract import CallRef, RunPythonScript, ToolError
+from skillfleet_workers.wire.execution import ScriptExecution
 
 SKILL_MD = "---\nname: calc\ndescription: Adds.\n---\n"
 LINGERING_BACKEND = """
@@ -72,11 +72,6 @@ def toolbox(tmp_path: Path, skill: Skill) -> Iterator[Toolbox]:
         artifacts_folder=tmp_path / "artifacts",
     )
     runtime.close()
-
-
-def builder_process(environments: Path, skill: Skill) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-c", BUILD_IN_A_PROCESS, str(environments), str(skill.root)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
 def test_a_cancelled_call_ends_the_build_it_waits_for(
@@ -141,10 +136,27 @@ def test_a_build_ends_with_the_worker_that_was_killed(
         wait_until(lambda: not working_on(folder))
 
 
+def test_a_run_has_all_its_time_however_long_its_build_took(tmp_path: Path, toolbox: Toolbox) -> None:
+    slow = SlowSkill(tmp_path, "skills/slow")
+    (slow.skill.root / "SKILL.md").write_text(SKILL_MD.replace("calc", "slow"))
+    script = "import demo, time; time.sleep(1.5); print(demo.ANSWER)"
+    request = RunPythonScript(skill_name="slow", script=script, timeout=3)
+    with ThreadPoolExecutor(1) as threads:
+        call = threads.submit(toolbox.run_python, request, CallContext(CALL, None, Event()))
+        wait_until(lambda: slow.builders)
+        half_built = time.monotonic()
+        wait_until(lambda: time.monotonic() > half_built + 2 or call.done())
+        assert not call.done(), call.result()
+        slow.go.touch()
+        run = call.result(60)
+    assert isinstance(run, ScriptExecution), run
+    assert (run.status, run.stdout) == ("succeeded", "42\n")
+
+
 def test_what_a_build_started_and_left_running_ends_with_it(tmp_path: Path) -> None:
     made, log, archive = tmp_path / "demo-1.0-py3-none-any.whl", tmp_path / "log", "demo-1.0.tar.gz"
     made.write_bytes(wheel("demo", {"demo.py": "x = 1"}))
     code = source_archive("demo", LINGERING_BACKEND.format(log=str(log), wheel=str(made)))
     skill = write_skill(tmp_path / "calc", {"requirements.txt": archive, archive: code})
     built(Environments(tmp_path / "environments").interpreter_for(skill, None))
-    wait_until(lambda: not psutil.pid_exists(int(log.read_text())))
+    wait_until(lambda: not lives(int(log.read_text())))

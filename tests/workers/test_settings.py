@@ -113,6 +113,11 @@ def test_a_dot_env_that_is_not_utf_8_is_named(here: Path) -> None:
         ("SKILLFLEET_BUILD_TIMEOUT_SECONDS", "9" * 5000, f"'{'9' * 59}…' is not a whole number of at least 1"),
         ("SKILLFLEET_FLEET", "A b", "'A b' is not a name of lower-case letters, digits and '-', at most 40"),
         ("SKILLFLEET_FLEET", "\udcff", "'\\udcff' is not UTF-8 text"),
+        (
+            "SKILLFLEET_MIN_ISOLATION",
+            "strong",
+            "'strong' is not one of none, process, sandbox, container, gvisor",
+        ),
         ("SKILLFLEET_LOG_LEVEL", "loud", "'loud' is not one of DEBUG, INFO, WARNING, ERROR"),
         ("SKILLFLEET_LOG_LEVEL", "", EMPTY),
         (

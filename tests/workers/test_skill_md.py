@@ -197,3 +197,63 @@ def test_a_description_that_is_too_long_warns_and_loads_whole() -> None:
 
 def test_a_skill_is_a_value() -> None:
     assert loaded("Adds.") == replace(loaded("Adds."))
+
+
+def own(keys: str) -> Skill:
+    return loaded(f"---\ndescription: Adds\nmetadata:\n  skillfleet:\n    {keys}\n---\n")
+
+
+@pytest.mark.parametrize(
+    ("keys", "field", "value"),
+    [
+        ("memory_mb: 512", "memory_mb", 512),
+        ("pids: 20", "pids", 20),
+        ("cpu_seconds: 5", "cpu_seconds", 5),
+        ("disk_mb: 64", "disk_mb", 64),
+        ("network: host", "network", "host"),
+        ("network: None", "network", "none"),
+        ("preload: [numpy, sklearn.svm]", "preload", ("numpy", "sklearn.svm")),
+        ("fresh_interpreter: true", "fresh_interpreter", True),
+        ("fresh_interpreter: False", "fresh_interpreter", False),
+        ("runtime: container", "runtime", "container"),
+        ("image: registry.test:5000/team/skill:1.2", "image", "registry.test:5000/team/skill:1.2"),
+        ("effects: pure", "effects", "pure"),
+        ("protocol: {extract: ndjson, fill: text}", "protocol", {"extract": "ndjson", "fill": "text"}),
+    ],
+)
+def test_what_a_skill_asks_of_its_runs_is_kept(keys: str, field: str, value: object) -> None:
+    skill = own(keys)
+    assert (getattr(skill, field), skill.problems) == (value, ())
+
+
+@pytest.mark.parametrize(
+    "keys",
+    ["memory_mb: much", "memory_mb: 1", "memory_mb: 9999999999", "pids: 0", "cpu_seconds: -1", "disk_mb: [1]",
+     "network: all", "network: [none]", "preload: [a-b]", "preload: {a: b}", "fresh_interpreter: maybe",
+     "runtime: vm", "image: -x", "effects: none", "protocol: json", "protocol: {a: xml}"],
+)  # fmt: skip
+def test_a_wrong_value_is_left_out_with_a_warning(keys: str) -> None:
+    skill = own(keys)
+    assert len(skill.problems) == 1 and keys.split(":")[0] in skill.problems[0]
+    assert replace(skill, problems=()) == replace(own("unknown: 1"), body_offset=skill.body_offset)
+
+
+@pytest.mark.parametrize(
+    ("line", "allowed"),
+    [
+        ("", None),
+        ("allowed-tools:", None),
+        ("allowed-tools: Bash(git add:*) Read", ("Bash(git add:*)", "Read")),
+        ("allowed-tools: Read, Grep", ("Read", "Grep")),
+        ("allowed-tools: [Read, Bash(git:*)]", ("Read", "Bash(git:*)")),
+        ("allowed-tools: []", ()),
+        ("allowed-tools: {a: b}", ()),
+    ],
+)
+def test_allowed_tools_are_a_text_or_a_list(line: str, allowed: tuple[str, ...] | None) -> None:
+    assert loaded(f"---\ndescription: Adds\n{line}\n---\n").allowed_tools == allowed
+
+
+def test_variables_that_no_skill_is_given_are_left_out_with_a_warning() -> None:
+    skill = own("env: [LLM_API_KEY, SKILLFLEET_REDIS_URL, TOKEN]")
+    assert (skill.env, len(skill.problems)) == (("TOKEN",), 2)

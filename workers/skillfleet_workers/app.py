@@ -1,4 +1,4 @@
-"""A worker process, wired: Celery app, tools, runtime, heartbeat, presence."""
+"""A worker process, wired: Celery app, tools, runtime, heartbeat, control channel, presence."""
 
 import logging
 import os
@@ -11,9 +11,10 @@ from pathlib import Path
 from celery import Celery
 from celery.apps.worker import Worker
 
+from .control import ControlChannel
 from .environments.build import Environments
 from .heartbeat import Heartbeat
-from .runtimes.process import ProcessRuntime
+from .runtimes.host import host_runtime
 from .scratch import scratch_folder
 from .settings import WorkerSettings
 from .skills.catalog import SkillCatalog
@@ -22,8 +23,12 @@ from .tools import Toolbox
 from .wire.artifacts import prune_artifacts
 from .wire.calls import CallLedger
 from .wire.celery import make_celery
-from .wire.connection import RedisUrls, worker_name
+from .wire.connection import RedisUrls, SettingsError, worker_name
+from .wire.execution import Isolation
+from .wire.keys import FleetKeys
 from .wire.presence import LiveProcess, Presence
+
+ALWAYS_HELD: tuple[Isolation, ...] = ("none", "process")
 
 
 @contextmanager
@@ -37,18 +42,26 @@ def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> I
     client = RedisUrls.of(settings).client()
     name = worker_name()
     catalog = SkillCatalog(settings.skills_folder)
-    runtime = ProcessRuntime(scratch)
+    runtime = host_runtime(scratch, settings.min_isolation, fleet=settings.fleet, warm_mb=settings.warm_mb)
+    if settings.min_isolation not in ALWAYS_HELD and (refusal := runtime.refusal):
+        runtime.close()
+        raise SettingsError(f"SKILLFLEET_MIN_ISOLATION: {refusal}")
     artifacts = settings.state_dir / "artifacts"
     prune_artifacts(artifacts, settings.result_ttl_hours * 3600)
     toolbox = Toolbox(
         catalog=catalog,
-        environments=Environments(settings.state_dir / "environments", settings.build_timeout_s),
+        environments=Environments(
+            settings.state_dir / "environments",
+            settings.build_timeout_s,
+            max_bytes=settings.environments_max_mb * 1_000_000,
+        ),
         runtime=runtime,
         script_timeout_s=settings.script_timeout_s,
         artifacts_folder=artifacts,
     )
     ledger = CallLedger(client)
     heartbeat = Heartbeat(ledger)
+    control = ControlChannel(client, FleetKeys(settings.fleet).control, heartbeat.call_off)
     app = make_celery(settings, queue=queue)
     app.conf.worker_consumer = f"{__package__}.consumer:Consumer"
     register_tasks(app, toolbox, CallRunner(ledger, heartbeat, name))
@@ -58,16 +71,18 @@ def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> I
         skills = tuple(skill.name for skill in catalog.list(None))
         return LiveProcess(
             role="worker", name=name, pid=os.getpid(), since=since, lone=lone, slots=settings.concurrency,
-            skills=skills, isolation=runtime.isolation, runtimes=(runtime.name,),
+            skills=skills, isolation=runtime.isolation, runtimes=runtime.names,
         )  # fmt: skip
 
     presence = Presence(client, settings.fleet, describe)
     heartbeat.start()
+    control.start()
     presence.start()
     try:
         yield app, name
     finally:
         presence.close()
+        control.close()
         heartbeat.close()
         runtime.close()
 

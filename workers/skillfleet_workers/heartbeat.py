@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,13 +12,17 @@ from .wire.calls import CallLedger
 from .wire.contract import CallRef
 
 EVERY_S = 1.0
+REMEMBERED = 256
+"""Conversations that were called off: a call may be claimed just before and begin to run just after."""
+
 log = logging.getLogger(__name__)
 
 
 class Heartbeat:
-    def __init__(self, ledger: CallLedger) -> None:
-        self._ledger = ledger
+    def __init__(self, ledger: CallLedger, every_s: float = EVERY_S) -> None:
+        self._ledger, self._every_s = ledger, every_s
         self._running: dict[CallRef, threading.Event] = {}
+        self._called_off: deque[str] = deque(maxlen=REMEMBERED)
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
@@ -35,14 +40,26 @@ class Heartbeat:
         cancelled = threading.Event()
         with self._lock:
             self._running[ref] = cancelled
+            if ref.conversation_id in self._called_off:
+                cancelled.set()
         try:
             yield cancelled
         finally:
             with self._lock:
                 del self._running[ref]
 
+    def call_off(self, conversation_id: str) -> None:
+        """None of this conversation's running calls is wanted any more."""
+        with self._lock:
+            self._called_off.append(conversation_id)
+            unwanted = [ref for ref in self._running if ref.conversation_id == conversation_id]
+            for ref in unwanted:
+                self._running[ref].set()
+        for ref in unwanted:
+            log.info("call %s is called off", ref.task_id)
+
     def _run(self) -> None:
-        while not self._stop.wait(EVERY_S):
+        while not self._stop.wait(self._every_s):
             with self._lock:
                 running = dict(self._running)
             if not running:

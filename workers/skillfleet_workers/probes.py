@@ -1,21 +1,36 @@
 """What a machine offers a worker, found by trying it, not by version."""
 
+import os
 import shutil
-import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import docker
 import uv
 from docker.errors import DockerException
 from requests.exceptions import RequestException
 
-from .environments.build import base_interpreter
+from .python import base_interpreter
+from .runtimes import isolation_advice as advice
+from .runtimes.isolation import at_least, probe
 from .settings import WorkerSettings
 from .skills.catalog import SkillCatalog
 from .wire.contract import WireModel
+from .wire.execution import Isolation
 
 PROBE_TIMEOUT_S = 10
 INTERPRETERS = {"bash": "shell", "node": "JavaScript", "ruby": "Ruby", "perl": "Perl"}
+CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
+MEANS: dict[Isolation, str] = {
+    "none": "nothing holds a script",
+    "process": "a supervisor kills the whole tree, against accidents, not against hostile code",
+    "sandbox": "namespaces of its own for every run, against hostile code, on a shared kernel",
+    "container": "a hardened container for every environment, on a shared kernel",
+    "gvisor": "a kernel of its own in user space",
+}
+DOCKER_FIX = "install and start a Docker engine, and let this user reach it"
+GVISOR_FIX = "install runsc (gvisor.dev) and add it to the runtimes of Docker"
 
 
 class Finding(WireModel):
@@ -29,7 +44,7 @@ class Finding(WireModel):
 
 
 def probe_host(settings: WorkerSettings) -> list[Finding]:
-    return [*_skills(settings), *_interpreters(), *_isolation()]
+    return [*_skills(settings), *_interpreters(), *_isolation(settings.min_isolation)]
 
 
 def _skills(settings: WorkerSettings) -> Iterator[Finding]:
@@ -64,46 +79,62 @@ def _interpreters() -> Iterator[Finding]:
         )
 
 
-def _isolation() -> Iterator[Finding]:
+def _isolation(minimum: Isolation) -> Iterator[Finding]:
+    host, held = this_host(), probe()
+    docker_engine, runtimes, no_docker = _docker()
+    strongest = "gvisor" if "runsc" in runtimes else "container" if docker_engine else held.strongest
+    fixes = {
+        "sandbox": advice.for_bubblewrap(host, held.bubblewrap),
+        "container": DOCKER_FIX,
+        "gvisor": f"{DOCKER_FIX}; {GVISOR_FIX}" if no_docker else GVISOR_FIX,
+    }
     yield Finding(
         area="isolation",
-        what="scripts run with",
-        ok=True,
-        detail="process: a supervisor kills the whole tree, against accidents, not against hostile code",
+        what=f"{minimum} demanded",
+        ok=at_least(strongest, minimum),
+        detail=f"at most {strongest} here: {MEANS[strongest]}",
+        fix="" if at_least(strongest, minimum) else f"{fixes[minimum]}; or set SKILLFLEET_MIN_ISOLATION={strongest}",
     )
-    works, why = _bubblewrap()
-    yield Finding(
-        area="isolation",
-        what="bubblewrap",
-        ok=True if works else None,
-        detail="works here" if works else why,
-        fix="" if works else "install bubblewrap and allow user namespaces",
-    )
-    version, why = _docker()
-    yield Finding(
-        area="isolation",
-        what="docker engine",
-        ok=True if version else None,
-        detail=version or why,
-        fix="" if version else "install and start a Docker engine, and let this user reach it",
-    )
+    groups = held.cgroups and f"memory is limited per process only: {held.cgroups}"
+    landlock = "" if held.landlock_abi else "the kernel has none, or it is off: mounts alone hold paths"
+    for what, why_not, works, fix in (
+        ("user namespaces", held.user_namespaces, "open to ordinary users", advice.for_namespaces(host)),
+        ("bubblewrap", held.bubblewrap, "works, with namespaces for every run inside", fixes["sandbox"]),
+        ("control groups", groups, "limit memory and processes of a run as a whole", advice.for_cgroups(host)),
+        ("landlock", landlock, f"ABI {held.landlock_abi}", advice.for_landlock(host)),
+        ("seccomp", "" if held.seccomp else "no filter can be set", "works", advice.for_seccomp(host)),
+        ("docker engine", no_docker, docker_engine, DOCKER_FIX),
+    ):
+        yield Finding(
+            area="isolation",
+            what=what,
+            ok=None if why_not else True,
+            detail=why_not or works,
+            fix=fix if why_not else "",
+        )
 
 
-def _bubblewrap() -> tuple[bool, str]:
-    binary = shutil.which("bwrap")
-    if binary is None:
-        return False, "not found"
-    probe = [binary, "--unshare-all", "--ro-bind", "/", "/", "true"]
-    try:
-        tried = subprocess.run(probe, capture_output=True, text=True, timeout=PROBE_TIMEOUT_S, check=False)
-    except subprocess.TimeoutExpired:
-        return False, "does not answer"
-    return tried.returncode == 0, tried.stderr.strip()
-
-
-def _docker() -> tuple[str, str]:
+def _docker() -> tuple[str, tuple[str, ...], str]:
+    """Its version, the runtimes that it offers, and why there is none."""
     try:
         client = docker.from_env(timeout=PROBE_TIMEOUT_S)
-        return f"Docker {client.version()['Version']}", ""
+        return f"Docker {client.version()['Version']}", tuple(client.info()["Runtimes"]), ""
     except (DockerException, RequestException) as error:
-        return "", f"not reachable: {str(error)[:80]}"
+        return "", (), f"not reachable: {str(error)[:80]}"
+
+
+def this_host() -> advice.Host:
+    settings = {
+        name: int(file.read_text())
+        for name in advice.BLOCKING
+        if (file := Path("/proc/sys") / name.replace(".", "/")).exists()
+    }
+    status = Path("/proc/self/status")
+    return advice.Host(
+        system=sys.platform,
+        root=os.geteuid() == 0,
+        container=any(map(os.path.exists, CONTAINER_MARKS)) or "KUBERNETES_SERVICE_HOST" in os.environ,
+        filtered=status.exists() and "Seccomp:\t2" in status.read_text(),
+        unified=Path("/sys/fs/cgroup/cgroup.controllers").exists(),
+        settings=settings,
+    )

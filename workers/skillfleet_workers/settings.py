@@ -8,6 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from .wire.connection import FleetSettings
 from .wire.contract import MAX_TIMEOUT_SECONDS
+from .wire.execution import Isolation
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 
@@ -21,6 +22,9 @@ class WorkerSettings(FleetSettings):
         validation_alias="SKILLFLEET_WORKER_CONCURRENCY",
     )
     build_timeout_s: int = Field(default=600, gt=0, validation_alias="SKILLFLEET_BUILD_TIMEOUT_SECONDS")
+    environments_max_mb: int = Field(default=20_000, gt=0, validation_alias="SKILLFLEET_ENVIRONMENTS_MAX_MB")
+    warm_mb: int = Field(default=1024, gt=0, validation_alias="SKILLFLEET_WARM_MB")
+    min_isolation: Isolation = Field(default="process", validation_alias="SKILLFLEET_MIN_ISOLATION")
     log_level: LogLevel = Field(default="INFO", validation_alias="SKILLFLEET_LOG_LEVEL")
 
     @field_validator("log_level", mode="before")

@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Event
 from typing import Any
 
 import redis
@@ -12,15 +13,20 @@ from celery.exceptions import Ignore
 from pydantic import ValidationError
 
 from .heartbeat import Heartbeat
+from .progress import Teller
 from .runtimes.base import RuntimeUnavailableError
 from .tools import CallContext, Toolbox
 from .wire.calls import CallLedger, CallResult
 from .wire.contract import (
+    EXECUTE_CODE,
     GET_SKILL,
     LIST_SKILLS,
     READ_FILE,
     RUN_PYTHON,
+    RUN_SCRIPT,
+    SEARCH_SPEC,
     CallMessage,
+    Document,
     Result,
     TaskSpec,
     ToolError,
@@ -55,7 +61,7 @@ class CallRunner:
         started = time.monotonic()
         queued_ms = max(0.0, time.time() - message.sent_at) * 1000
         with self.heartbeat.running(message.ref) as cancelled:
-            result = _attempt(spec, tool, message, CallContext(message.ref, message.skills, cancelled))
+            result = _attempt(spec, tool, message, self._context(message, cancelled))
             if isinstance(result, ScriptExecution):
                 about = {
                     "worker": self.worker,
@@ -66,6 +72,9 @@ class CallRunner:
             self._commit(message, result, (time.monotonic() - started) * 1000)
         return result.model_dump(mode="json")
 
+    def _context(self, message: CallMessage, cancelled: Event) -> CallContext:
+        return CallContext(message.ref, message.skills, cancelled, Teller(self.ledger, message.ref))
+
     def _commit(self, message: CallMessage, result: Result, ms: float) -> None:
         record = CallResult(
             status=call_status(result),
@@ -74,6 +83,7 @@ class CallRunner:
             worker=self.worker,
             runtime=result.runtime if isinstance(result, ScriptExecution) else "",
             ms=round(ms, 2),
+            tools=result.scripts if isinstance(result, Document) else (),
         )
         give_up = time.monotonic() + COMMIT_PATIENCE_S
         while True:
@@ -107,6 +117,9 @@ def register_tasks(app: Celery, toolbox: Toolbox, runner: CallRunner) -> None:
         (GET_SKILL, toolbox.get_skill),
         (READ_FILE, toolbox.read_file),
         (RUN_PYTHON, toolbox.run_python),
+        (RUN_SCRIPT, toolbox.run_script),
+        (SEARCH_SPEC, toolbox.search),
+        (EXECUTE_CODE, toolbox.execute_code),
     ]
     for spec, tool in tools:
         _register(app, spec, tool, runner)

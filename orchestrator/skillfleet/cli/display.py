@@ -48,7 +48,10 @@ class Watch:
 
     def see(self, entry: Entry | None) -> None:
         if entry is not None:
-            shows = {"message": self._message, "turn": self._turn, "call": self._call, "result": self._result}
+            shows = {
+                "message": self._message, "turn": self._turn, "call": self._call, "progress": self._progress,
+                "result": self._result,
+            }  # fmt: skip
             if show := shows.get(entry.type):
                 show(entry.data)
             if entry.type == "started":
@@ -71,6 +74,11 @@ class Watch:
         what = f"[cyan]→ {_number(data)} {literal(data['name'])}[/]({literal(data['arguments'])}){again}"
         self._console.print(f"  {what}", soft_wrap=True)
         self._doing = f"waiting for a worker to run {data['name']}"
+
+    def _progress(self, data: dict[str, Any]) -> None:
+        self._doing = f"{self._names.get(data['key'], 'a call')}: {data['text']}"
+        if not self._console.is_terminal:
+            self._console.print(f"    [dim]· {literal(data['text'])}[/]", soft_wrap=True)
 
     def _result(self, data: dict[str, Any]) -> None:
         mark = MARKS.get(data["status"], "[red]✗[/]")

@@ -1,8 +1,10 @@
 """Exit codes, and how an error becomes one line."""
 
 import os
+import signal
 import sys
 from collections.abc import Callable
+from types import FrameType
 
 import redis
 import typer
@@ -52,6 +54,7 @@ def run(command: Callable[[], object]) -> int:
     if not all(_is_text(argument) for argument in sys.argv):
         complain("an argument is not UTF-8 text")
         return USAGE
+    on_ending(_interrupt)
     try:
         return _outcome(command)
     except BrokenPipeError:
@@ -65,6 +68,17 @@ def run(command: Callable[[], object]) -> int:
         if isinstance(end.__context__, BrokenPipeError):
             return _nobody_reads()
         raise
+
+
+def on_ending(handler: Callable[[int, FrameType | None], object]) -> None:
+    """For Ctrl-C, a polite kill and a closed terminal; not where we were told to ignore them, as by nohup."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def _outcome(command: Callable[[], object]) -> int:

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import signal
 import socket
 import sys
 import threading
@@ -24,7 +23,7 @@ from ..fleet import Fleet
 from ..local.children import Child, ChildGaveUpError, Children
 from ..local.lone import worker_environment
 from ..settings import OrchestratorSettings
-from .exits import USAGE
+from .exits import USAGE, on_ending
 
 LOOK_EVERY_S = 0.3
 FLOWER_COLUMNS = "name,args,state,received,runtime,worker,uuid"
@@ -47,8 +46,7 @@ def orchestrator(
     except redis.RedisError as error:
         raise NoBrokerError(f"cannot use redis at {RedisUrls.of(settings).safe}: {error}") from None
     preload_provider()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: driver.stop())
+    on_ending(lambda *_: driver.stop())
     driver.run()
     presence.close()
 
@@ -76,8 +74,7 @@ def up(
         _check_port(flower_port)
     console = Console(stderr=True, highlight=False, soft_wrap=True)
     stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: stop.set())
+    on_ending(lambda *_: stop.set())
     with Fleet(settings) as fleet:
         children = Children()
         try:

@@ -3,6 +3,7 @@
 local held = redis.call('HMGET', KEYS[1], 'fence', 'commit')
 if held[2] == ARGV[8] then return 1 end
 if held[1] ~= ARGV[2] then return 0 end
+if terminal(ARGV[4]) then call_off(KEYS[1], ARGV[1]) end
 redis.call('HSET', KEYS[1], 'state', ARGV[3], 'status', ARGV[4], 'out', ARGV[6], 'commit', ARGV[8])
 for i = 9, #ARGV, 2 do tell(KEYS[1], KEYS[2], ARGV[i], ARGV[i + 1]) end
 if terminal(ARGV[4]) then

@@ -10,6 +10,7 @@ import redis
 
 from ..events import changes
 from ..llm.base import LanguageModel
+from ..tools.definitions import offered
 from .engine import pending, step, wanted
 from .ledger import LEASE_S, Claim, Ledger
 from .models import Conversation, ConversationSpec, Problem, ToolRun
@@ -43,7 +44,8 @@ class Driver:
     ) -> None:
         self._ledger, self._models, self._calls, self._only = ledger, models, calls, only
         self._free = threading.Semaphore(slots)
-        self._held: dict[str, int] = {}
+        self._held: set[tuple[str, int]] = set()
+        """Conversations that hold a slot, each with its fence."""
         self._held_lock = threading.Lock()
         self._stop = threading.Event()
         self._listening_since: float | None = None
@@ -66,7 +68,7 @@ class Driver:
                 self._free.release()
                 continue
             with self._held_lock:
-                self._held[claim.conversation.id] = claim.fence
+                self._held.add((claim.conversation.id, claim.fence))
             threading.Thread(target=self._serve, args=(claim,), daemon=True).start()
         self._hand_back()
 
@@ -95,10 +97,15 @@ class Driver:
         except redis.RedisError as error:
             log.warning("conversation %s: %s; it is looked at again when its lease ends", name, error)
         finally:
-            with self._held_lock:
-                if self._held.get(name) == claim.fence:
-                    del self._held[name]
-            self._free.release()
+            self._let_go(name, claim.fence)
+
+    def _let_go(self, name: str, fence: int) -> None:
+        """Free its slot, once: when it is served, or when its lease is lost, however long its model still thinks."""
+        with self._held_lock:
+            if (name, fence) not in self._held:
+                return
+            self._held.remove((name, fence))
+        self._free.release()
 
     def _advance(self, claim: Claim) -> None:
         """One claim: what has happened, then as many model turns as follow without waiting for a tool."""
@@ -148,7 +155,7 @@ class Driver:
             return ModelFailed(model)
         left = conversation.deadline - now
         started = time.monotonic()
-        answer = model.reply(conversation.messages, conversation.tools, timeout_s=max(0.001, left))
+        answer = model.reply(conversation.messages, offered(conversation), timeout_s=max(0.001, left))
         if time.monotonic() - started >= left:
             return DeadlinePassed()
         if isinstance(answer, Problem):
@@ -157,22 +164,23 @@ class Driver:
 
     def _keep_leases(self) -> None:
         while not self._stop.wait(LEASE_S / 3):
-            with self._held_lock:
-                held = dict(self._held)
-            for name, fence in held.items():
+            for name, fence in self._all_held():
                 try:
-                    self._ledger.renew(name, fence)
+                    if not self._ledger.renew(name, fence):
+                        self._let_go(name, fence)
                 except redis.RedisError as error:
                     log.warning("cannot renew the lease of %s: %s", name, error)
 
     def _hand_back(self) -> None:
-        with self._held_lock:
-            held = dict(self._held)
-        for name, fence in held.items():
+        for name, fence in self._all_held():
             try:
                 self._ledger.release(name, fence)
             except redis.RedisError as error:
                 log.warning("cannot hand back %s: %s", name, error)
+
+    def _all_held(self) -> list[tuple[str, int]]:
+        with self._held_lock:
+            return list(self._held)
 
 
 def _asks(effects: list[Effect]) -> bool:

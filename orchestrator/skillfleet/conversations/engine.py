@@ -2,10 +2,11 @@
 
 import json
 
-from skillfleet_workers.wire.contract import TASK_BY_TOOL, CallRef, ToolError
+from skillfleet_workers.wire.contract import CallRef, ToolError
 from skillfleet_workers.wire.shown import shown_to_model
 
 from ..tools.dispatch import Dispatch, dispatch
+from ..tools.scripts import with_scripts
 from .messages import Message, ToolCall
 from .models import Conversation, Problem, Status, ToolRun
 from .moves import (
@@ -84,20 +85,20 @@ def _model_replied(conversation: Conversation, event: ModelReplied, now: float) 
     if not calls:
         answered = moved.model_copy(update={"answer": event.message.content})
         return _finish(answered, "completed", now)
-    offered = frozenset(tool.function.name for tool in conversation.tools)
-    runs = tuple(_run_of(moved, index, call, offered, now) for index, call in enumerate(calls))
+    runs = tuple(_run_of(moved, index, call, now) for index, call in enumerate(calls))
     moved = moved.model_copy(update={"runs": (*moved.runs, *runs)})
     if not moved.out:
         return _close_turn(moved, now)
     return moved, [RunTool(run) for run in moved.out]
 
 
-def _run_of(conversation: Conversation, index: int, call: ToolCall, offered: frozenset[str], now: float) -> ToolRun:
+def _run_of(conversation: Conversation, index: int, call: ToolCall, now: float) -> ToolRun:
     ref = CallRef(conversation_id=conversation.id, turn=conversation.turn, index=index)
     base = ToolRun(ref=ref, tool_call_id=call.id, name=call.function.name)
-    match dispatch(call.function, offered):
-        case Dispatch(request=request):
-            return base.model_copy(update={"request": request, "sends": 1, "sent_at": now})
+    match dispatch(call.function, conversation):
+        case Dispatch(spec, request):
+            tool = "" if spec.tool == base.name else spec.tool
+            return base.model_copy(update={"tool": tool, "request": request, "sends": 1, "sent_at": now})
         case ToolError() as error:
             return base.model_copy(update={"status": "tool_error", "shown": shown_to_model(error)})
 
@@ -116,6 +117,8 @@ def _tool_finished(conversation: Conversation, event: ToolFinished, now: float) 
         }
     )
     moved = _replace(conversation, finished)
+    if event.tools and run.skill:
+        moved = with_scripts(moved, run.skill, event.tools)
     return (moved, []) if moved.out else _close_turn(moved, now)
 
 
@@ -123,7 +126,7 @@ def _tool_lost(conversation: Conversation, key: str, now: float) -> Moved:
     run = _out(conversation, key)
     if run is None:
         return conversation, []
-    if TASK_BY_TOOL[run.name].effects != "unsafe" and run.ref.attempt < MAX_STARTS:
+    if run.task.effects != "unsafe" and run.ref.attempt < MAX_STARTS:
         return _send_again(conversation, key, 1, now)
     error = ToolError(
         error="worker_lost",

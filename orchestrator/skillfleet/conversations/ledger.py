@@ -39,7 +39,7 @@ class Ledger(Protocol):
         ...
 
     def claim(self, only: str | None = None) -> Claim | Nothing:
-        """Take what is due longest (or, of one conversation, what is due) for a lease."""
+        """Take what is due longest (or, of one conversation, what is due) for a lease; first what was cancelled."""
         ...
 
     def commit(self, fence: int, after: Conversation, told: Sequence[Told], due: float | None) -> bool:
@@ -48,7 +48,8 @@ class Ledger(Protocol):
         ...
 
     def renew(self, conversation_id: str, fence: int) -> bool:
-        """Start the lease anew; False when it is lost, or a cancellation wants to be seen."""
+        """Start the lease anew; False when it is lost, or the conversation has to be ended: a cancellation,
+        its deadline."""
         ...
 
     def release(self, conversation_id: str, fence: int) -> None:

@@ -4,6 +4,7 @@ import json
 import math
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,6 +18,7 @@ from .messages import Message
 from .models import Conversation, ConversationSpec
 
 MAX_BELLS = 64
+MAX_CALLED_OFF = 64
 
 
 @dataclass(slots=True)
@@ -30,9 +32,9 @@ class _Kept:
     calls: dict[str, CallRecord] = field(default_factory=dict)
     expires_at: float = math.inf
 
-    @property
-    def ended(self) -> bool:
-        return self.cancel or self.position.terminal
+    def ended(self, now: float) -> bool:
+        """Or bound to."""
+        return self.cancel or self.position.terminal or now >= self.position.deadline
 
     def is_out(self, key: str) -> bool:
         return any(run.key == key for run in self.position.out)
@@ -57,6 +59,8 @@ class MemoryStore:
         self.changed = threading.Condition()
         self.due: dict[str, float] = {}
         self.bells = 0
+        self.called_off: deque[str] = deque(maxlen=MAX_CALLED_OFF)
+        """What went over the control channel, the newest last."""
         self._kept: dict[str, _Kept] = {}
 
     def keep(self, position: Conversation) -> _Kept:
@@ -79,8 +83,13 @@ class MemoryStore:
         kept.entries.append(Entry(seq, self.clock(), kind, data, str(seq)))
         self.changed.notify_all()
 
+    def call_off(self, kept: _Kept) -> None:
+        if kept.position.out:
+            self.called_off.append(kept.position.id)
+
     def ring(self, conversation_id: str) -> None:
-        self.due[conversation_id] = self.clock()
+        kept, now = self.find(conversation_id), self.clock()
+        self.due[conversation_id] = 0.0 if kept and kept.ended(now) else now
         self.bells = min(MAX_BELLS, self.bells + 1)
         self.changed.notify_all()
 
@@ -127,6 +136,8 @@ class MemoryLedger:
             kept = self._held(after.id, fence)
             if kept is None:
                 return False
+            if after.terminal:
+                store.call_off(kept)
             kept.position = after.model_copy(update={"messages": ()})
             self._tell(kept, told)
             if after.terminal:
@@ -134,7 +145,7 @@ class MemoryLedger:
                 kept.expires_at = store.clock() + self._ttl_s
             elif due is not None:
                 store.due[after.id] = due
-                if kept.ended or kept.all_in():
+                if kept.ended(store.clock()) or kept.all_in():
                     store.ring(after.id)
             if after.terminal or due is not None:
                 kept.fence += 1
@@ -143,7 +154,7 @@ class MemoryLedger:
     def renew(self, conversation_id: str, fence: int) -> bool:
         with self._store.changed:
             kept = self._held(conversation_id, fence)
-            if kept is None or kept.ended:
+            if kept is None or kept.ended(self._store.clock()):
                 return False
             self._store.due[conversation_id] = self._store.clock() + LEASE_S
             return True
@@ -163,6 +174,7 @@ class MemoryLedger:
             if kept.position.terminal:
                 return False
             kept.cancel = True
+            self._store.call_off(kept)
             self._store.ring(conversation_id)
             return True
 
@@ -218,7 +230,7 @@ class MemoryCallLedger:
         store = self._store
         with store.changed:
             kept = store.find(ref.conversation_id)
-            if kept is None or kept.ended or not kept.is_out(ref.key):
+            if kept is None or not self._wanted(kept, ref):
                 return "ended"
             record = kept.calls.get(ref.key)
             if record is not None and (record.attempt >= ref.attempt or record.result):
@@ -230,11 +242,19 @@ class MemoryCallLedger:
     def beat(self, refs: Iterable[CallRef]) -> list[CallRef]:
         return [ref for ref in refs if not self._beat(ref)]
 
+    def progress(self, ref: CallRef, text: str) -> bool:
+        with self._store.changed:
+            kept, record = self._running(ref)
+            if kept is None or record is None:
+                return False
+            self._store.tell(kept, "progress", {"key": ref.key, "text": text})
+            return True
+
     def commit(self, ref: CallRef, result: CallResult) -> Committed:
         store = self._store
         with store.changed:
             kept = store.find(ref.conversation_id)
-            if kept is None or kept.ended:
+            if kept is None or kept.ended(store.clock()):
                 return "ended"
             record = kept.calls.get(ref.key)
             if record is None or record.attempt != ref.attempt or record.result:
@@ -242,16 +262,24 @@ class MemoryCallLedger:
             if not kept.is_out(ref.key):
                 return "ended"
             kept.calls[ref.key] = replace(record, result=result)
-            store.tell(kept, "result", {"key": ref.key, **result.model_dump(exclude={"shown"})})
+            store.tell(kept, "result", result.told(ref.key))
             if kept.all_in():
                 store.ring(ref.conversation_id)
             return "recorded"
 
+    def _wanted(self, kept: _Kept, ref: CallRef) -> bool:
+        return not kept.ended(self._store.clock()) and kept.is_out(ref.key)
+
     def _beat(self, ref: CallRef) -> bool:
         with self._store.changed:
-            kept = self._store.find(ref.conversation_id)
-            record = kept.calls.get(ref.key) if kept and not kept.ended and kept.is_out(ref.key) else None
-            if kept is None or record is None or record.attempt != ref.attempt:
+            kept, record = self._running(ref)
+            if kept is None or record is None:
                 return False
             kept.calls[ref.key] = replace(record, beat_at=self._store.clock())
             return True
+
+    def _running(self, ref: CallRef) -> tuple[_Kept, CallRecord] | tuple[None, None]:
+        """Call under the lock: this attempt, if it is the newest and still wanted."""
+        kept = self._store.find(ref.conversation_id)
+        record = kept.calls.get(ref.key) if kept and self._wanted(kept, ref) else None
+        return (kept, record) if kept and record and record.attempt == ref.attempt else (None, None)

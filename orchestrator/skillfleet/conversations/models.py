@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from skillfleet_workers.wire.contract import CallRef
+from skillfleet_workers.wire.contract import TASK_BY_TOOL, CallRef, TaskSpec
 
 from .messages import Message, ToolDefinition
 
@@ -62,14 +62,31 @@ class Problem(ConversationModel):
     fix: str = ""
 
 
+class OfferedScript(ConversationModel):
+    """A skill's script that the model may call by a `name` of its own; or, where no script is told, the contract's
+    tool of that name, with what the skills that were read tell of it."""
+
+    name: str
+    skill_name: str = ""
+    script: str = ""
+    description: str = ""
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The arguments of `run_skill_script` that the name stands for."""
+        return self.model_dump(include={"skill_name", "script"})
+
+
 class ToolRun(ConversationModel):
-    """One tool call of one turn. `status` is None while it is out; then a ScriptExecution's status, `succeeded` or
+    """One tool call of one turn. `name` is what the model called, `tool` (empty: the same) the contract's tool that
+    it stands for. `status` is None while it is out; then a ScriptExecution's status, `succeeded` or
     `tool_error`. `sent_at` is when the attempt was last sent, seconds since the epoch; `shown` is dropped
     once it stands in the transcript."""
 
     ref: CallRef
     tool_call_id: str
     name: str
+    tool: str = ""
     request: dict[str, Any] = Field(default_factory=dict)
     status: str | None = None
     shown: str = ""
@@ -82,6 +99,11 @@ class ToolRun(ConversationModel):
     @property
     def key(self) -> str:
         return self.ref.key
+
+    @property
+    def task(self) -> TaskSpec[Any]:
+        """Of a call that was sent; one that was refused may have none."""
+        return TASK_BY_TOOL[self.tool or self.name]
 
     @property
     def skill(self) -> str | None:
@@ -97,6 +119,7 @@ class Conversation(ConversationModel):
     turn: int = 0
     messages: tuple[Message, ...] = ()
     runs: tuple[ToolRun, ...] = ()
+    scripts: tuple[OfferedScript, ...] = ()
     usage: Usage = Usage()
     answer: str | None = None
     error: Problem | None = None
@@ -105,10 +128,6 @@ class Conversation(ConversationModel):
     @property
     def id(self) -> str:
         return self.spec.id
-
-    @property
-    def tools(self) -> tuple[ToolDefinition, ...]:
-        return self.spec.tools
 
     @property
     def terminal(self) -> bool:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from skillfleet_workers.wire.contract import ScriptTool
+
 from .messages import Message
 from .models import Problem, Status, ToolRun, Usage
 
@@ -24,7 +26,7 @@ class ModelFailed:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """`status` and `shown` as the worker wrote them to the ledger."""
+    """As the worker wrote it to the ledger. `tools`: the scripts of the skill that was read."""
 
     key: str
     status: str
@@ -32,6 +34,7 @@ class ToolFinished:
     worker: str = ""
     runtime: str = ""
     ms: float = 0.0
+    tools: tuple[ScriptTool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class RedisLedger:
         self._blocking = urls.client(blocking_seconds=MAX_WAIT_S)
         self._ttl_s = ttl_s
         fleet_keys = keys.FleetKeys(fleet)
-        self._due = fleet_keys.due
+        self._due, self._control = fleet_keys.due, fleet_keys.control
         self._bell = keys.FleetKeys(bell or fleet).bell
         self._submit, self._claim, self._commit, self._renew, self._cancel = (
             self._client.register_script(lua(__package__, name))
@@ -55,7 +55,7 @@ class RedisLedger:
             keys=[keys.state(spec.id), keys.events(spec.id), keys.INDEX],
             args=[
                 spec.id, spec.model_dump_json(), _state_json(started), started.status,
-                self._due, self._bell, index_ttl_ms, *told,
+                self._due, self._bell, self._control, int(spec.limits.timeout_s * 1000), index_ttl_ms, *told,
             ],
         )  # fmt: skip
         return int(accepted) / 1000

@@ -71,7 +71,7 @@ def _news_of(
 ) -> Iterator[Event]:
     if record is not None and record.result is not None:
         done = record.result
-        yield ToolFinished(run.key, done.status, done.shown, done.worker, done.runtime, done.ms)
+        yield ToolFinished(run.key, done.status, done.shown, done.worker, done.runtime, done.ms, done.tools)
     elif _started(run, record):
         assert record is not None
         if now >= max(record.beat_at, listening_since) + LOST_AFTER_S:

@@ -13,6 +13,8 @@ from pathlib import Path
 from skillfleet_workers.wire.connection import SETTINGS_EXIT
 from skillfleet_workers.wire.parent import PARENT_FD
 
+from .uninterrupted import uninterrupted
+
 GRACE_S = 10.0
 """A child may finish what runs for so long after SIGTERM."""
 
@@ -66,16 +68,14 @@ class Children:
         return restarted
 
     def stop(self) -> None:
-        """End all of them: SIGTERM, a grace time, SIGKILL to what is left of their sessions."""
-        living = [child.process for child in self.children if child.process]
-        for process in living:
-            process.terminate()
-        give_up = time.monotonic() + GRACE_S
-        try:
+        """End all: SIGTERM, a grace time (a signal cuts it short), SIGKILL to what is left of their sessions."""
+        with uninterrupted() as came:
+            living = [child.process for child in self.children if child.process]
             for process in living:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(max(0.0, give_up - time.monotonic()))
-        finally:  # an impatient second Ctrl-C comes here at once
+                process.terminate()
+            give_up = time.monotonic() + GRACE_S
+            while any(process.poll() is None for process in living) and not came and time.monotonic() < give_up:
+                time.sleep(0.01)
             for process in living:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
@@ -86,8 +86,7 @@ class Children:
 
     def _spawn(self, child: Child) -> None:
         child.started_at = time.monotonic()
-        log = child.log.open("ab") if child.log else None
-        try:
+        with uninterrupted(), child.log.open("ab") if child.log else contextlib.nullcontext() as log:
             child.process = subprocess.Popen(
                 [sys.executable, *child.arguments],
                 stdin=subprocess.DEVNULL,
@@ -97,9 +96,6 @@ class Children:
                 pass_fds=[self._pipe[0]],
                 start_new_session=True,
             )
-        finally:
-            if log:
-                log.close()
 
     def _bury(self, child: Child, code: int) -> None:
         if code == SETTINGS_EXIT:

@@ -18,6 +18,7 @@ from redis.retry import Retry
 from skillfleet_workers.wire.connection import FleetSettings, RedisUrls, SettingsError
 
 from ..errors import NoBrokerError
+from .uninterrupted import uninterrupted
 
 OLDEST = (6, 2)
 START_PATIENCE_S = 10.0
@@ -36,21 +37,47 @@ class PrivateRedis:
         self._urls = RedisUrls.of(settings)
         self._socket = Path(self._urls.url.removeprefix("unix://"))
         self._data = settings.state_dir / "redis"
-        self._users = -1
+        self._turn = self._users = -1
+        self._server: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> "PrivateRedis":
+        try:
+            self.open()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def open(self) -> None:
+        """Whatever comes of it, `close` is due."""
         _make_private(self._data)
         _make_private(self._socket.parent)
+        self._turn = self._descriptor("start.lock")
+        self._users = self._descriptor("users.lock")
         with self._alone():
-            self._users = os.open(self._data / "users.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC)
             fcntl.flock(self._users, fcntl.LOCK_SH)
+            if not self._answers():
+                self._start()
+
+    def close(self) -> None:
+        """Stop the server, unless others use it; nothing when it is not open."""
+        if self._users < 0:
+            return
+        with uninterrupted():
+            fcntl.flock(self._turn, fcntl.LOCK_EX)
             try:
-                if not self._answers():
-                    self._start()
-            except BaseException:
+                fcntl.flock(self._users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return
+            else:
+                self._shutdown()
+            finally:
                 os.close(self._users)
-                raise
-        return self
+                os.close(self._turn)
+                self._turn = self._users = -1
 
     def look_after(self) -> bool:
         """Start the server again, should it have died; its append-only file brings back what it held."""
@@ -61,26 +88,18 @@ class PrivateRedis:
                 self._start()
         return True
 
-    def __exit__(self, *_: object) -> None:
-        with self._alone():
-            try:
-                fcntl.flock(self._users, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return
-            else:
-                self._shutdown()
-            finally:
-                os.close(self._users)
+    def _descriptor(self, name: str) -> int:
+        return os.open(self._data / name, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         """Starting and stopping are done by one process at a time."""
-        descriptor = os.open(self._data / "start.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC)
+        # On one descriptor: `close` must not wait for what an interruption has left locked.
+        fcntl.flock(self._turn, fcntl.LOCK_EX)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield
         finally:
-            os.close(descriptor)
+            fcntl.flock(self._turn, fcntl.LOCK_UN)
 
     def _client(self) -> redis.Redis:
         return redis.Redis(
@@ -100,28 +119,25 @@ class PrivateRedis:
         binary, version = _choose(self._data / "server-version")
         (self._data / "server-version").write_text(f"{version[0]}.{version[1]}\n")
         log = self._data / "redis.log"
-        server = subprocess.Popen(
-            [
-                binary, "--port", "0", "--unixsocket", str(self._socket), "--unixsocketperm", "700",
-                "--dir", str(self._data), "--appendonly", "yes", "--appendfsync", "always", "--save", "",
-                "--maxmemory-policy", "noeviction", "--logfile", str(log), "--daemonize", "no",
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            cwd=self._data,
-        )  # fmt: skip
+        with uninterrupted():
+            self._server = subprocess.Popen(
+                [
+                    binary, "--port", "0", "--unixsocket", str(self._socket), "--unixsocketperm", "700",
+                    "--dir", str(self._data), "--appendonly", "yes", "--appendfsync", "always", "--save", "",
+                    "--maxmemory-policy", "noeviction", "--logfile", str(log), "--daemonize", "no",
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                cwd=self._data,
+            )  # fmt: skip
         give_up = time.monotonic() + START_PATIENCE_S
-        try:
-            while not self._answers():
-                if server.poll() is not None or time.monotonic() > give_up:
-                    raise NoBrokerError(f"the private redis-server did not start; its log is {log}")
-                time.sleep(0.005)
-        except BaseException:
-            server.kill()
-            server.wait()
-            raise
+        while not self._answers():
+            if self._server.poll() is not None or time.monotonic() > give_up:
+                self._end_ours()
+                raise NoBrokerError(f"the private redis-server did not start; its log is {log}")
+            time.sleep(0.005)
 
     def _shutdown(self) -> None:
         with self._client() as client:
@@ -129,8 +145,15 @@ class PrivateRedis:
                 pid = int(client.info("server")["process_id"])
                 client.shutdown(nosave=True)
             except redis.ConnectionError:
+                self._end_ours()
                 return
         _wait_for_end(pid)
+
+    def _end_ours(self) -> None:
+        """It may have been started, and not answer yet."""
+        if self._server:
+            self._server.kill()
+            self._server.wait()
 
 
 def _make_private(folder: Path) -> None:

@@ -1,26 +1,55 @@
 """Tool definitions, derived from the contract's request models: one truth (pure)."""
 
 import inspect
+from functools import cache
 from typing import Any
 
-from skillfleet_workers.wire.contract import TASKS, TaskSpec
+from skillfleet_workers.wire.contract import RUN_SCRIPT, TASK_BY_TOOL, TASKS, TaskSpec
 
 from ..conversations.messages import FunctionDefinition, ToolDefinition
+from ..conversations.models import Conversation, OfferedScript
 
 
 def definition(spec: TaskSpec[Any]) -> ToolDefinition:
-    schema = spec.request.model_json_schema()
-    description = " ".join(inspect.cleandoc(schema.pop("description", "")).split())
-    parameters = {
-        "type": "object",
-        "properties": {name: _property(field) for name, field in schema.get("properties", {}).items()},
-        "required": schema.get("required", []),
-    }
-    return ToolDefinition(function=FunctionDefinition(name=spec.tool, description=description, parameters=parameters))
+    return _definition(spec.tool, _explained(spec), spec, ())
+
+
+def script_definition(script: OfferedScript) -> ToolDefinition:
+    if own := TASK_BY_TOOL.get(script.name):
+        return _definition(own.tool, f"{_explained(own)} {script.description}", own, ())
+    what = f"Runs {script.script} of the skill {script.skill_name}."
+    return _definition(script.name, f"{script.description} {what}", RUN_SCRIPT, tuple(script.given))
 
 
 def all_definitions() -> tuple[ToolDefinition, ...]:
-    return tuple(definition(spec) for spec in TASKS)
+    """Of the tools that every conversation may be offered from its start."""
+    return tuple(definition(spec) for spec in TASKS if not spec.on_demand)
+
+
+def offered(conversation: Conversation) -> tuple[ToolDefinition, ...]:
+    """What the model may call in its next turn."""
+    return (*conversation.spec.tools, *(script_definition(script) for script in conversation.scripts))
+
+
+def _explained(spec: TaskSpec[Any]) -> str:
+    return inspect.cleandoc(spec.request.__doc__ or "")
+
+
+def _definition(name: str, description: str, spec: TaskSpec[Any], given: tuple[str, ...]) -> ToolDefinition:
+    """`given`: parameters that are not the model's to fill in."""
+    one_line, parameters = " ".join(description.split()), _parameters(spec, given)
+    return ToolDefinition(function=FunctionDefinition(name=name, description=one_line, parameters=parameters))
+
+
+@cache
+def _parameters(spec: TaskSpec[Any], given: tuple[str, ...]) -> dict[str, Any]:
+    schema = spec.request.model_json_schema()
+    fields = schema.get("properties", {}).items()
+    return {
+        "type": "object",
+        "properties": {field: _property(about) for field, about in fields if field not in given},
+        "required": [field for field in schema.get("required", []) if field not in given],
+    }
 
 
 def _property(field: dict[str, Any]) -> dict[str, Any]:

@@ -6,9 +6,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from skillfleet_workers.wire.contract import TASK_BY_TOOL, TaskSpec, ToolError
+from skillfleet_workers.wire.contract import RUN_SCRIPT, TASK_BY_TOOL, TaskSpec, ToolError
 
 from ..conversations.messages import FunctionCall
+from ..conversations.models import Conversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,15 +18,23 @@ class Dispatch:
     request: dict[str, Any]
 
 
-def dispatch(call: FunctionCall, offered: frozenset[str]) -> Dispatch | ToolError:
-    """`offered`: the names of the tools that this conversation was given."""
-    spec = TASK_BY_TOOL.get(call.name)
-    if spec is None or call.name not in offered:
-        return ToolError(
-            error="unknown_tool",
-            message=f"There is no tool {call.name!r}.",
-            fix=f"Call one of: {', '.join(sorted(offered))}.",
-        )
+def dispatch(call: FunctionCall, conversation: Conversation) -> Dispatch | ToolError:
+    """Only what this conversation was offered: the tools of its spec, and scripts of skills that it has read."""
+    scripts = {script.name: script for script in conversation.scripts}
+    tools = {tool.function.name for tool in conversation.spec.tools}
+    if call.name in TASK_BY_TOOL and call.name in tools | scripts.keys():
+        return _checked(call, TASK_BY_TOOL[call.name], {})
+    if call.name in scripts:
+        return _checked(call, RUN_SCRIPT, scripts[call.name].given)
+    return ToolError(
+        error="unknown_tool",
+        message=f"There is no tool {call.name!r}.",
+        fix=f"Call one of: {', '.join(sorted(tools | scripts.keys()))}.",
+    )
+
+
+def _checked(call: FunctionCall, spec: TaskSpec[Any], given: dict[str, str]) -> Dispatch | ToolError:
+    """`given`: arguments that are not the model's to fill in."""
     try:
         arguments = json.loads(call.arguments or "{}")
         json.dumps(arguments, ensure_ascii=False).encode()  # Half a surrogate pair passes as JSON, but is no text.
@@ -33,10 +42,10 @@ def dispatch(call: FunctionCall, offered: frozenset[str]) -> Dispatch | ToolErro
         return _malformed(call, f"are not JSON: {wrong}")
     if not isinstance(arguments, dict):
         return _malformed(call, "are not a JSON object")
-    if unknown := sorted(arguments.keys() - spec.request.model_fields.keys()):
+    if unknown := sorted(arguments.keys() - (spec.request.model_fields.keys() - given.keys())):
         return _malformed(call, f"do not fit: it has no parameter {unknown[0]!r}")
     try:
-        request = spec.request.model_validate(arguments)
+        request = spec.request.model_validate(arguments | given)
     except ValidationError as wrong:
         return _malformed(call, f"do not fit: {_first_problem(wrong)}")
     return Dispatch(spec, request.model_dump(mode="json", exclude_unset=True, exclude_none=True))

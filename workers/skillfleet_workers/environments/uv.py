@@ -13,6 +13,8 @@ from threading import Event
 
 import uv
 
+from .progress import GrowingLog, Tell, silent, without
+
 GUARD = Path(__file__).with_name("guard.py")
 POLL_S = 0.01
 
@@ -51,17 +53,30 @@ def uv_environment(environment: Mapping[str, str], cache: Path) -> dict[str, str
     return {**passed, "UV_CACHE_DIR": str(cache)}
 
 
-def run_uv(arguments: Sequence[str], folder: Path, cache: Path, limits: Limits) -> None:
-    """Raises: BuildFailedError, BuildTimeoutError, BuildCancelledError"""
-    command = [uv.find_uv_bin(), "--quiet", "--color", "never", "--no-progress", *arguments]
-    run(command, folder, uv_environment(os.environ, cache), limits)
+def run_uv(arguments: Sequence[str], folder: Path, cache: Path, limits: Limits, tell: Tell | None = None) -> None:
+    """`tell` is called with the lines of what uv says.
+
+    Raises:
+        BuildFailedError, BuildTimeoutError, BuildCancelledError
+    """
+    quiet = ["--quiet"] if tell is None else []
+    command = [uv.find_uv_bin(), *quiet, "--color", "never", "--no-progress", *arguments]
+    hidden = (f"{folder}/", f"{cache}/")
+    run(command, folder, uv_environment(os.environ, cache), limits, tell or silent, hidden)
 
 
-def run(command: Sequence[str], folder: Path, environment: Mapping[str, str], limits: Limits) -> None:
+def run(
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    limits: Limits,
+    tell: Tell = silent,
+    hidden: tuple[str, ...] = (),
+) -> None:
     """Raises: BuildFailedError, BuildTimeoutError, BuildCancelledError"""
     log = folder / "log"
     # A file, not a pipe: a process that outlives uv could hold a pipe open.
-    with log.open("wb") as stderr:
+    with log.open("wb") as stderr, log.open("rb") as growing:
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(GUARD), *command],
             cwd=folder,
@@ -71,20 +86,23 @@ def run(command: Sequence[str], folder: Path, environment: Mapping[str, str], li
             stderr=stderr,
             start_new_session=True,
         )
+        lines = GrowingLog(growing, tell, hidden)
         with process:
             try:
-                _wait(process, limits)
+                _wait(process, limits, lines)
             finally:
                 # What uv left running ends too. The group's number stays taken for as long as one of it lives.
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
+        lines.look(last=True)
     if process.returncode:
-        raise BuildFailedError(log.read_text("utf-8", "replace").replace(f"{folder}/", ""))
+        raise BuildFailedError(without(log.read_text("utf-8", "replace"), hidden))
 
 
-def _wait(process: "subprocess.Popen[bytes]", limits: Limits) -> None:
+def _wait(process: "subprocess.Popen[bytes]", limits: Limits, lines: GrowingLog) -> None:
     while process.poll() is None:
         if limits.cancelled.wait(POLL_S):
             raise BuildCancelledError
         if time.monotonic() > limits.deadline:
             raise BuildTimeoutError
+        lines.look()

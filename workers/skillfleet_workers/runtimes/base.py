@@ -14,6 +14,7 @@ class RuntimeUnavailableError(Exception):
 
 
 Network = Literal["none", "host"]
+RuntimeChoice = Literal["auto", "warm", "process", "container"]
 Language = Literal["python", "shell", "javascript", "ruby", "perl"]
 
 
@@ -35,7 +36,7 @@ class RunRequest:
     `script` is source, or the path of a script inside the skill; `interpreter` runs it. `environment` is all that
     the script sees of the world, but for its work folder: the runtime adds HOME, TMPDIR and SKILLFLEET_OUTPUT_DIR.
     What the script leaves in the last is moved to `keep`. `preload`: modules that such scripts import.
-    `fresh_interpreter`: no fork of a warm one will do.
+    `fresh_interpreter`: no fork of a warm one will do. `image`: of the container that the skill asks for.
     """
 
     skill_name: str
@@ -53,6 +54,8 @@ class RunRequest:
     preload: tuple[str, ...] = ()
     fresh_interpreter: bool = False
     keep: Path | None = None
+    image: str | None = None
+    runtime: RuntimeChoice = "auto"
 
 
 def work_variables(work: str, output: str) -> dict[str, str]:

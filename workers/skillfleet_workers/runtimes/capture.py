@@ -24,7 +24,7 @@ Verdict = Literal["timed_out", "cancelled"]
 
 
 class SupervisorSilentError(Exception):
-    """The order to kill a run was not obeyed within KILL_GRACE_S."""
+    """The order to kill a run was not obeyed in time."""
 
 
 class Stream:
@@ -124,9 +124,10 @@ class Capture:
 class Attendant:
     """Attends one run from its start until nothing of it lives."""
 
-    def __init__(self, control: socket.socket, capture: Capture) -> None:
+    def __init__(self, control: socket.socket, capture: Capture, kill_grace_s: float = KILL_GRACE_S) -> None:
         self._control = control
         self._capture = capture
+        self._kill_grace_s = kill_grace_s
         self._scratch = memoryview(bytearray(CHUNK_BYTES))
         self._said = b""
 
@@ -162,14 +163,14 @@ class Attendant:
         now = time.monotonic()
         if capture.verdict is not None:
             if now >= deadline and not capture.done:
-                raise SupervisorSilentError(f"a run was not killed within {KILL_GRACE_S:g} s")
+                raise SupervisorSilentError(f"a run was not killed within {self._kill_grace_s:g} s")
             return deadline
         if now < deadline and not cancelled.is_set():
             return deadline
         capture.verdict = "cancelled" if cancelled.is_set() else "timed_out"
         with contextlib.suppress(OSError):  # it may just have ended by itself; the next read says how
             self._control.send(b"k")
-        return now + KILL_GRACE_S
+        return now + self._kill_grace_s
 
     def _listen(self, scratch: memoryview) -> bool:
         try:

@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -14,16 +13,13 @@ from ..wire.artifacts import collect_artifacts
 from ..wire.execution import Isolation, ScriptExecution
 from .base import RunRequest, RuntimeUnavailableError, work_variables
 from .capture import Attendant, Capture, Stream, SupervisorSilentError
+from .handover import UnrunnableError, described, encoded, framed, hand_over, pipe
 from .outcome import outcome
 from .resident import ANSWER_TIMEOUT_S, Init, Resident
 
 SCRIPT_FILE = "script.py"
 STDIN_FILE = "stdin"
 OUTPUT = "output"
-
-
-class UnrunnableError(ValueError):
-    """No process can be made of the request: a lone surrogate in its source, a NUL byte in an argument."""
 
 
 class ProcessRuntime:
@@ -52,7 +48,7 @@ class ProcessRuntime:
         try:
             with _work_folder(self._scratch) as work:
                 try:
-                    frame = framed(request, placed(request, work), work)
+                    frame = _frame(request, work)
                 except UnrunnableError as wrong:
                     return ScriptExecution(status="failed", error=str(wrong), **facts)
                 fields = self._run(request, frame, work)
@@ -80,13 +76,12 @@ class ProcessRuntime:
     def _start(self, stdin: int, frame: bytes, opened: ExitStack) -> tuple[Init, Capture]:
         """Have an init's child become the script. What stays open is the caller's, through `opened`."""
         with ExitStack() as theirs:
-            (out, far_out), (err, far_err) = (_pipe(opened, theirs) for _ in range(2))
+            (out, far_out), (err, far_err) = (pipe(opened, theirs) for _ in range(2))
             capture = Capture(Stream(out), Stream(err))
             init = self._resident.take()
             opened.callback(self._part, init, capture)
             init.control.settimeout(ANSWER_TIMEOUT_S)
-            sent = socket.send_fds(init.control, [frame], [stdin, far_out, far_err])
-        init.control.sendall(frame[sent:])
+            hand_over(init.control, frame, [stdin, far_out, far_err])
         return init, capture
 
     def _part(self, init: Init, capture: Capture) -> None:
@@ -105,13 +100,6 @@ class ProcessRuntime:
                 pass
         except OSError:
             self._resident.discard()
-
-
-def _pipe(opened: ExitStack, theirs: ExitStack) -> tuple[int, int]:
-    near, far = os.pipe()
-    opened.callback(os.close, near)
-    theirs.callback(os.close, far)
-    return near, far
 
 
 @contextmanager
@@ -133,25 +121,7 @@ def _stdin(request: RunRequest, work: Path, opened: ExitStack) -> int:
     return opened.enter_context(path.open("rb")).fileno()
 
 
-def described(request: RunRequest) -> dict[str, Any]:
-    """The fields of a ScriptExecution that tell what was to be run."""
-    given = request.script
-    return {
-        "skill_name": request.skill_name,
-        "script": readable(given) if isinstance(given, str) else "",
-        "script_path": readable(str(request.skill_root / given)) if isinstance(given, Path) else "",
-        "working_directory": readable(str(request.skill_root)),
-        "interpreter": readable(str(request.interpreter)),
-        "timeout": request.timeout_s,
-    }
-
-
-def readable(text: str) -> str:
-    """Without the lone surrogates that no JSON can carry."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def placed(request: RunRequest, work: Path) -> Path:
+def _placed(request: RunRequest, work: Path) -> Path:
     """The absolute path of the script's file, written first where source was given.
 
     Raises:
@@ -159,32 +129,12 @@ def placed(request: RunRequest, work: Path) -> Path:
     """
     if isinstance(request.script, Path):
         return (request.skill_root / request.script).absolute()
-    try:
-        source = request.script.encode()
-    except UnicodeEncodeError as wrong:
-        code = ord(request.script[wrong.start])
-        raise UnrunnableError(
-            f"the script is not Unicode: lone surrogate U+{code:04X} at character {wrong.start}; nothing ran"
-        ) from wrong
     path = work / SCRIPT_FILE
-    path.write_bytes(source)
+    path.write_bytes(encoded(request.script))
     return path
 
 
-def framed(request: RunRequest, script: Path, work: Path) -> bytes:
-    """The request as `supervisor.read_request` takes it.
-
-    Raises:
-        UnrunnableError: a NUL byte or a lone surrogate in an argument or a variable.
-    """
-    arguments = [str(request.interpreter), str(script), *request.arguments]
+def _frame(request: RunRequest, work: Path) -> bytes:
+    arguments = [str(request.interpreter), str(_placed(request, work)), *request.arguments]
     environment = {**request.environment, **work_variables(str(work), str(work / OUTPUT))}
-    variables = [f"{name}={value}" for name, value in environment.items()]
-    fields = [str(request.skill_root), str(len(arguments)), *arguments, *variables]
-    if any("\0" in field for field in fields):
-        raise UnrunnableError("an argument or an environment variable holds a NUL byte; nothing was run")
-    try:
-        body = b"".join(os.fsencode(field) + b"\0" for field in fields)
-    except UnicodeEncodeError as wrong:
-        raise UnrunnableError(f"an argument or a variable is not Unicode: {wrong}") from wrong
-    return len(body).to_bytes(8, "big") + body
+    return framed(str(request.skill_root), arguments, environment)

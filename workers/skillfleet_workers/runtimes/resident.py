@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,9 +27,13 @@ class Init:
 
 
 class Resident:
-    """One supervisor process, started when first needed and again whenever it has died. Thread safe."""
+    """One supervisor process, started when first needed and again whenever it has died. Thread safe.
 
-    def __init__(self) -> None:
+    `group_prefixes`: of paths; the control groups to remove should this process die without doing so.
+    """
+
+    def __init__(self, group_prefixes: Sequence[str] = ()) -> None:
+        self._group_prefixes = group_prefixes
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._requests: socket.socket | None = None
@@ -96,7 +101,7 @@ class Resident:
             try:
                 # No environment: what a script can read of its supervisor must hold none of our secrets.
                 self._process = subprocess.Popen(
-                    [sys.executable, "-I", "-S", os.fspath(SUPERVISOR)],
+                    [sys.executable, "-I", "-S", os.fspath(SUPERVISOR), *self._group_prefixes],
                     stdin=theirs.fileno(),
                     stdout=subprocess.DEVNULL,
                     env={},

@@ -13,6 +13,8 @@ all else here. Then the worker reads lines:
     lost                                    the init died, and the resident has cleaned up after it
 
 Any byte on control between request and `done`, or its end of file (the worker is gone), kills the run.
+Its arguments are path prefixes of the worker's control groups, which it removes when the worker is gone.
+
 All this is copied once per run, so few modules are imported: `_socket` for `socket`, `open` for pathlib.
 """
 
@@ -90,6 +92,14 @@ def kill_children(spare: Container[int] = ()) -> list[Ended]:
             os.kill(pid, signal.SIGKILL)
         ended += [os.wait4(pid, 0) for pid in found]
     return ended
+
+
+def remove_groups(folder: str, prefix: str) -> None:
+    """The control groups that the worker has made and can't remove any more; all that ran in them is dead."""
+    for name in os.listdir(folder):  # noqa: PTH208
+        if name.startswith(prefix):
+            with suppress(OSError):
+                os.rmdir(f"{folder}/{name}")  # noqa: PTH106
 
 
 def say(control: _socket.socket, line: str) -> bool:
@@ -222,6 +232,8 @@ class Resident:
             self.poller.poll(20)
             self.bury()
         kill_children()
+        for prefix in sys.argv[1:]:
+            remove_groups(*prefix.rsplit("/", 1))
 
     def asked(self) -> bool:
         return any(descriptor == 0 for descriptor, _ in self.poller.poll(self.tick_ms))

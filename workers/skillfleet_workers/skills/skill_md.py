@@ -5,15 +5,13 @@ import unicodedata
 from dataclasses import replace
 from typing import Any
 
-from ..wire.contract import MAX_TIMEOUT_SECONDS
-from ..wire.shown import short
+from .declared_values import declared, shown
 from .frontmatter import FrontmatterError, split
 from .models import NO_DESCRIPTION, Skill, Skipped
 
 MAX_NAME = 64
 MAX_DESCRIPTION = 1024
 
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+!_-]{0,63}")
 _RULE = re.compile(r"(=+|-+|\*+|_+)")
 _NO_PROSE = re.compile(r"<!--.*?(-->|\Z)|^```.*?(^```|\Z)", re.DOTALL | re.MULTILINE)
@@ -47,17 +45,9 @@ def _filled(skill: Skill, fields: dict[str, Any]) -> Skill:
     problems = [*skill.problems, *_name_problems(skill.name, fields.get("name"))]
     if len(skill.description) > MAX_DESCRIPTION:
         problems.append(f"the description is longer than {MAX_DESCRIPTION} characters")
-    timeout = _timeout(own.get("timeout", fields.get("timeout")), problems)
-    env = _words(own.get("env"), "env", problems)
-    problems += [f"env: {_shown(name)} is no name of a variable; ignored" for name in env if not _is_variable(name)]
-    return replace(
-        skill,
-        timeout=timeout,
-        version=_version(fields.get("version", metadata.get("version")), problems) or skill.version,
-        requirements=_words(own.get("requirements"), "requirements", problems),
-        env=tuple(name for name in env if _is_variable(name)),
-        problems=tuple(problems),
-    )
+    values = declared(fields, own, problems)
+    version = _version(fields.get("version", metadata.get("version")), problems) or skill.version
+    return replace(skill, **values, version=version, problems=tuple(problems))
 
 
 def first_paragraph(markdown: str) -> str:
@@ -78,7 +68,7 @@ def first_paragraph(markdown: str) -> str:
 
 def _name_problems(folder: str, name: object = None) -> list[str]:
     if name is not None and name != folder:
-        return [f"the name in SKILL.md is {_shown(name)}, the folder's is {folder!r}; the folder's holds"]
+        return [f"the name in SKILL.md is {shown(name)}, the folder's is {folder!r}; the folder's holds"]
     plain = unicodedata.normalize("NFKC", folder)
     legal = plain == plain.lower() and all(part.isalnum() for part in plain.split("-"))
     if legal and len(plain) <= MAX_NAME:
@@ -86,41 +76,8 @@ def _name_problems(folder: str, name: object = None) -> list[str]:
     return [f"the name {folder!r} is not 1-{MAX_NAME} lower-case letters, digits and single hyphens"]
 
 
-def _timeout(value: object, problems: list[str]) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,6}", value):
-        seconds = int(value)
-        if 1 <= seconds <= MAX_TIMEOUT_SECONDS:
-            return seconds
-    problems.append(f"timeout: {_shown(value)} is not 1-{MAX_TIMEOUT_SECONDS} whole seconds; ignored")
-    return None
-
-
 def _version(value: object, problems: list[str]) -> str | None:
     if value is None or (isinstance(value, str) and _VERSION.fullmatch(value)):
         return value
-    problems.append(f"version: {_shown(value)} is no version; ignored")
+    problems.append(f"version: {shown(value)} is no version; ignored")
     return None
-
-
-def _words(value: object, key: str, problems: list[str]) -> tuple[str, ...]:
-    """A list, or a string of lines, or of words."""
-    if value is None:
-        return ()
-    if isinstance(value, str):
-        stripped = value.strip()
-        value = stripped.splitlines() if "\n" in stripped else stripped.split()
-    if isinstance(value, list) and all(isinstance(word, str) for word in value):
-        return tuple(word.strip() for word in value if word.strip())
-    problems.append(f"{key} is neither a list nor a text; ignored")
-    return ()
-
-
-def _shown(value: object) -> str:
-    # YAML aliases make small values whose repr is endless.
-    return repr(short(value)) if isinstance(value, str) else "no text"
-
-
-def _is_variable(name: str) -> bool:
-    return _VARIABLE.fullmatch(name) is not None

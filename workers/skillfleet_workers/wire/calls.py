@@ -5,19 +5,20 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import redis
 
 from . import keys
-from .contract import CallRef, WireModel
+from .contract import CallRef, ScriptTool, WireModel
 
 Claimed = Literal["claimed", "taken", "ended"]
 Committed = Literal["recorded", "duplicate", "ended"]
 
 
 class CallResult(WireModel):
-    """What the ledger keeps of a call: its status, what the model is shown, and what people see of it."""
+    """What the ledger keeps of a call: its status, what the model is shown, what people see of it, and the
+    `tools` that it brings: the scripts of a skill that was read."""
 
     status: str
     shown: str
@@ -25,6 +26,11 @@ class CallResult(WireModel):
     worker: str = ""
     runtime: str = ""
     ms: float = 0.0
+    tools: tuple[ScriptTool, ...] = ()
+
+    def told(self, key: str) -> dict[str, Any]:
+        """What followers see of it."""
+        return {"key": key, **self.model_dump(mode="json", exclude={"shown", "tools"})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +69,9 @@ class CallLedger:
 
     def __init__(self, client: redis.Redis) -> None:
         self._client = client
-        self._claim, self._beat, self._commit = (
-            client.register_script(lua(__package__, name)) for name in ("call_claim", "call_beat", "call_commit")
+        self._claim, self._beat, self._progress, self._commit = (
+            client.register_script(lua(__package__, f"call_{name}"))
+            for name in ("claim", "beat", "progress", "commit")
         )
 
     def claim(self, ref: CallRef, worker: str) -> Claimed:
@@ -78,10 +85,15 @@ class CallLedger:
         wanted = [self._beat(keys=_keys(ref), args=[ref.key, ref.attempt]) for ref in refs]
         return [ref for ref, answer in zip(refs, wanted, strict=True) if not answer]
 
+    def progress(self, ref: CallRef, text: str) -> bool:
+        """Tell those who follow the conversation; whether the call is still wanted."""
+        told = json.dumps({"key": ref.key, "text": text})
+        return bool(self._progress(keys=_keys(ref), args=[ref.key, ref.attempt, told]))
+
     def commit(self, ref: CallRef, result: CallResult) -> Committed:
         """First writer wins. The last call of a turn to come in makes the conversation due now."""
-        told = {"key": ref.key, **result.model_dump(exclude={"shown"})}
-        args: list[str | int] = [ref.key, ref.attempt, result.model_dump_json(), json.dumps(told)]
+        told = json.dumps(result.told(ref.key))
+        args: list[str | int] = [ref.key, ref.attempt, result.model_dump_json(), told]
         return cast(Committed, self._commit(keys=_keys(ref), args=args))
 
 

@@ -13,9 +13,10 @@ local function terminal(status)
   return status == 'completed' or status == 'failed' or status == 'cancelled' or status == 'expired'
 end
 
+-- Ended, or bound to: cancelled, or past its deadline. What comes in from then on is not wanted.
 local function ended(state)
-  local s = redis.call('HMGET', state, 'status', 'cancel')
-  return (not s[1]) or s[2] == '1' or terminal(s[1])
+  local s = redis.call('HMGET', state, 'status', 'cancel', 'deadline')
+  return (not s[1]) or s[2] == '1' or terminal(s[1]) or (s[3] and now_ms() >= tonumber(s[3])) or false
 end
 
 -- Whether the conversation still waits for this call.
@@ -25,10 +26,18 @@ local function is_out(state, call)
   return string.find(',' .. out .. ',', ',' .. call .. ',', 1, true) ~= nil
 end
 
--- Due now, and the doorbell: a short list that may be lost, so it must never grow.
+-- Workers learn at once that the calls of a conversation are no longer wanted. Who misses it learns it with its
+-- heartbeat.
+local function call_off(state, id)
+  local s = redis.call('HMGET', state, 'control', 'out')
+  if s[1] and s[2] and s[2] ~= '' then redis.call('PUBLISH', s[1], id) end
+end
+
+-- Due now, and the doorbell: a short list that may be lost, so it must never grow. What only has to be ended
+-- is due before all else: that takes no time, and frees what it holds.
 local function ring(state, id)
   local k = redis.call('HMGET', state, 'due', 'bell')
-  redis.call('ZADD', k[1], now_ms(), id)
+  redis.call('ZADD', k[1], ended(state) and 0 or now_ms(), id)
   redis.call('LPUSH', k[2], id)
   redis.call('LTRIM', k[2], 0, 63)
   redis.call('EXPIRE', k[2], 60)

@@ -27,6 +27,7 @@ class WireModel(BaseModel):
 
 SKILL_NAME = Field(description="Skill folder name")
 OFFSET = Field(default=0, ge=0, description="Byte to start at; to read on, pass the next_offset of the last read")
+TIMEOUT = Field(default=None, ge=1, le=MAX_TIMEOUT_SECONDS, description="Seconds; leave out for the default")
 
 
 class ListSkills(WireModel):
@@ -55,9 +56,43 @@ class RunPythonScript(WireModel):
 
     skill_name: str = SKILL_NAME
     script: str = Field(description="Python code to execute")
-    timeout: int | None = Field(
-        default=None, ge=1, le=MAX_TIMEOUT_SECONDS, description="Seconds; leave out for the default"
+    timeout: int | None = TIMEOUT
+
+
+class RunSkillScript(WireModel):
+    """Run a script that a skill brings along, with the interpreter that its language needs, in the skill's folder.
+    Returns stdout, stderr and the exit code. get_skill lists a skill's scripts and says how to call them."""
+
+    skill_name: str = SKILL_NAME
+    script: str = Field(description="Script name without its extension (e.g. 'extract'), or its path in the skill")
+    arguments: dict[str, Any] | None = Field(
+        default=None, description="JSON object that the script reads from its standard input"
     )
+    args: tuple[str, ...] | None = Field(
+        default=None, description="Command-line arguments (e.g. ['--pages', '3', 'data/in.pdf'])"
+    )
+    timeout: int | None = TIMEOUT
+
+
+CODE = Field(description="Python code; the value of its last line, or what it assigns to `result`, comes back")
+
+
+class SearchSpec(WireModel):
+    """Look something up with Python code in `spec`, the data that describes a service: for example
+    [path for path in spec['paths'] if '/users' in path]. It calls nothing and changes nothing."""
+
+    skill_name: str = SKILL_NAME
+    code: str = CODE
+    timeout: int | None = TIMEOUT
+
+
+class ExecuteCode(WireModel):
+    """Run Python code over `spec`, the data that describes a service, and `ctx`, what there is to use it with. What
+    the code prints comes back too. Its result must be JSON: dicts, lists, texts and numbers."""
+
+    skill_name: str = SKILL_NAME
+    code: str = CODE
+    timeout: int | None = TIMEOUT
 
 
 class SkillSummary(WireModel):
@@ -69,8 +104,22 @@ class SkillList(WireModel):
     skills: tuple[SkillSummary, ...]
 
 
+class ScriptTool(WireModel):
+    """A script of a skill as a tool of its own: `tool` is its name, `script` its path in the skill.
+
+    Where `tool` is one of the contract's own, that one is offered: `script` is empty, and `description` tells what
+    the model will find in this skill.
+    """
+
+    tool: str
+    script: str
+    description: str = ""
+    language: str
+
+
 class Document(WireModel):
-    """A piece of a text file. Offsets and sizes are bytes of the file; pieces end on a character."""
+    """A piece of a text file. Offsets and sizes are bytes of the file; pieces end on a character. `scripts`: what
+    the skill can run, with the first piece of its documentation."""
 
     skill_name: str
     path: str
@@ -78,6 +127,7 @@ class Document(WireModel):
     offset: int
     next_offset: int | None
     total_bytes: int
+    scripts: tuple[ScriptTool, ...] = ()
 
 
 class ToolError(WireModel):
@@ -96,7 +146,8 @@ Result = SkillList | Document | ScriptExecution | ToolError
 class TaskSpec(Generic[Request]):
     """One tool as one Celery task. `name` is stable across releases; `tool` is what the model calls it.
 
-    `effects` says what may be done with a call whose worker died (`pure`: run again).
+    `effects` says what may be done with a call whose worker died (`pure`: run again). `on_demand`: it is offered once
+    a skill that has a use for it was read.
     """
 
     name: str
@@ -104,14 +155,20 @@ class TaskSpec(Generic[Request]):
     request: type[Request]
     result: type[BaseModel]
     effects: Effects
+    on_demand: bool = False
 
 
 LIST_SKILLS = TaskSpec("skills.list", "list_skills", ListSkills, SkillList, "pure")
 GET_SKILL = TaskSpec("skills.get", "get_skill", GetSkill, Document, "pure")
 READ_FILE = TaskSpec("skills.read_file", "read_file_in_skill", ReadFileInSkill, Document, "pure")
 RUN_PYTHON = TaskSpec("skills.run_python", "run_python_script", RunPythonScript, ScriptExecution, "unsafe")
+RUN_SCRIPT = TaskSpec("skills.run_script", "run_skill_script", RunSkillScript, ScriptExecution, "unsafe")
+SEARCH_SPEC = TaskSpec("skills.search", "search", SearchSpec, ScriptExecution, "pure", on_demand=True)
+EXECUTE_CODE = TaskSpec("skills.execute", "execute", ExecuteCode, ScriptExecution, "unsafe", on_demand=True)
 
-TASKS: tuple[TaskSpec[Any], ...] = (LIST_SKILLS, GET_SKILL, READ_FILE, RUN_PYTHON)
+TASKS: tuple[TaskSpec[Any], ...] = (
+    LIST_SKILLS, GET_SKILL, READ_FILE, RUN_PYTHON, RUN_SCRIPT, SEARCH_SPEC, EXECUTE_CODE,
+)  # fmt: skip
 TASK_BY_TOOL = {spec.tool: spec for spec in TASKS}
 
 

@@ -14,6 +14,8 @@ OUTPUT_LIMIT_BYTES = 10_485_760
 
 TIMEOUT_RETURNCODE = 124
 TRUNCATION_MARKER = "[... output truncated ...]"
+RESULT_EVENT = "result"
+"""The type of the event that carries what code in code mode came to."""
 
 
 class Artifact(BaseModel):
@@ -77,3 +79,8 @@ class ScriptExecution(BaseModel):
     @property
     def signaled(self) -> bool:
         return self.signal is not None
+
+    @property
+    def result(self) -> Any:
+        """What code in code mode came to; None: nothing, or that."""
+        return next((event["value"] for event in self.events if event.get("type") == RESULT_EVENT), None)

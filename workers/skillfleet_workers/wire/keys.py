@@ -6,7 +6,8 @@ PREFIX = "skillfleet"
 
 
 def state(conversation_id: str) -> str:
-    """Hash: spec, state, status, fence, out, cancel, seq, created, commit; where it is due, which bell it rings."""
+    """Hash: spec, state, status, fence, out, cancel, deadline, seq, created, commit; where it is due, which bell
+    it rings, which control channel its workers hear."""
     return f"{PREFIX}:{{{conversation_id}}}:state"
 
 
@@ -43,6 +44,11 @@ class FleetKeys:
     def bell(self) -> str:
         """List: the doorbell; may be lost without harm."""
         return f"{PREFIX}:bell:{self.fleet}"
+
+    @property
+    def control(self) -> str:
+        """Channel (publish and subscribe): the id of a conversation whose running calls are no longer wanted."""
+        return f"{PREFIX}:control:{self.fleet}"
 
     @property
     def live(self) -> str:

@@ -4,10 +4,13 @@ import json
 from typing import Any
 
 from .contract import Document, Result, SkillList, ToolError
-from .execution import ScriptExecution
+from .execution import RESULT_EVENT, ScriptExecution
 
 SHOWN_LIMIT_CHARS = 24_000
 """Most characters of one stream of one run that the model is shown: head and tail of it."""
+
+SHOWN_SCRIPTS = 50
+"""Most scripts of a skill that are listed after its documentation."""
 
 _ALWAYS = ("status", "returncode", "stdout", "stderr")
 _WHEN_SET = ("error", "signal", "leftover_killed")
@@ -18,7 +21,7 @@ def shown_to_model(result: Result) -> str:
         case SkillList():
             return json.dumps([s.model_dump() for s in result.skills], ensure_ascii=False)
         case Document():
-            return result.text + _read_on(result)
+            return result.text + _read_on(result) + _scripts(result)
         case ScriptExecution():
             return json.dumps(_shown_execution(result), ensure_ascii=False)
         case ToolError():
@@ -47,7 +50,7 @@ def output_tail(result: Result, limit: int = 400) -> str:
     """The end of what a call brought, for people who follow the conversation."""
     match result:
         case ScriptExecution():
-            text = result.stdout.strip() or result.stderr.strip() or result.error or ""
+            text = _results(result) or result.stdout.strip() or result.stderr.strip() or result.error or ""
         case SkillList():
             text = ", ".join(s.name for s in result.skills)
         case Document():
@@ -55,6 +58,10 @@ def output_tail(result: Result, limit: int = 400) -> str:
         case ToolError():
             text = result.message
     return text if len(text) <= limit else "…" + text[-limit:]
+
+
+def _results(run: ScriptExecution) -> str:
+    return "" if run.result is None else json.dumps(run.result, ensure_ascii=False)
 
 
 def _read_on(document: Document) -> str:
@@ -66,15 +73,47 @@ def _read_on(document: Document) -> str:
     )
 
 
+def _scripts(document: Document) -> str:
+    if not document.scripts:
+        return ""
+    own = [f"- {tool.tool}: {tool.description}" for tool in document.scripts if not tool.script]
+    scripts = [tool for tool in document.scripts if tool.script]
+    listed = [
+        f"- {tool.script} ({tool.language}; {tool.tool})"
+        + (f": {short(tool.description, 200)}" if tool.description else "")
+        for tool in scripts[:SHOWN_SCRIPTS]
+    ]
+    if len(scripts) > SHOWN_SCRIPTS:
+        listed.append(f"- and {len(scripts) - SHOWN_SCRIPTS} more")
+    titled = (
+        ("Scripts that run_skill_script runs, with the tool that stands for each", listed),
+        ("Tools that run your Python code over this skill's data", own),
+    )
+    return "".join("\n".join([f"\n\n[{title}]", *lines]) for title, lines in titled if lines)
+
+
 def _shown_execution(run: ScriptExecution) -> dict[str, Any]:
     shown: dict[str, Any] = {name: getattr(run, name) for name in _ALWAYS}
     shown |= {"stdout": _middle_out(run.stdout), "stderr": _middle_out(run.stderr)}
     shown |= {name: value for name in _WHEN_SET if (value := getattr(run, name))}
     if run.timed_out:
         shown["timeout"] = run.timeout
+    for event in run.events:
+        if event.get("type") == RESULT_EVENT:
+            shown |= _shown_result(event)
     if run.artifacts:
         shown["artifacts"] = [a.model_dump(exclude={"location"}) for a in run.artifacts]
     return shown
+
+
+def _shown_result(event: dict[str, Any]) -> dict[str, Any]:
+    """The value itself, where it is not too long; else a text with the beginning and the end of it."""
+    if event.get("truncated"):
+        return {"result": _middle_out(event["value"]), "result_bytes": event["bytes"], "result_truncated": True}
+    text = json.dumps(event["value"], ensure_ascii=False)
+    if len(text) <= SHOWN_LIMIT_CHARS:
+        return {"result": event["value"]}
+    return {"result": _middle_out(text), "result_truncated": True}
 
 
 def _middle_out(text: str) -> str:

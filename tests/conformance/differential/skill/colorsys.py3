@@ -1,0 +1,1 @@
+OURS = "the skill's own"

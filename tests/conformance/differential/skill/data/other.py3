@@ -1,0 +1,1 @@
+seen = (__name__, given, __file__, __package__)

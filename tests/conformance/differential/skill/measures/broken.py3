@@ -1,0 +1,5 @@
+def fails():
+    raise RuntimeError("on import")
+
+
+fails()

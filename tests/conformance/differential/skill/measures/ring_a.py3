@@ -1,0 +1,3 @@
+from . import ring_b
+
+value = 1

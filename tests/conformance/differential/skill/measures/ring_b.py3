@@ -1,0 +1,3 @@
+from . import ring_a
+
+value = hasattr(ring_a, "value")

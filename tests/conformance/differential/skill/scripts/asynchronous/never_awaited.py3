@@ -1,0 +1,6 @@
+async def forgotten():
+    pass
+
+
+forgotten()
+print("after")

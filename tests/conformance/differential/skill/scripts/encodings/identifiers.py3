@@ -1,0 +1,3 @@
+größe = 3
+数 = 4
+print(größe * 数, [name for name in dir() if not name.isascii()])

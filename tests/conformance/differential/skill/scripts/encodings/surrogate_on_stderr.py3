@@ -1,0 +1,2 @@
+import sys
+print("\ud800 \udcff", file=sys.stderr)

@@ -1,0 +1,3 @@
+import atexit
+atexit.register(print, "said after the traceback was made")
+raise RuntimeError("main fails")

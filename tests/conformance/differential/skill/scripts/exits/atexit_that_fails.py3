@@ -1,0 +1,9 @@
+import atexit
+
+
+def fails():
+    raise ValueError("in atexit")
+
+
+atexit.register(print, "still said")
+atexit.register(fails)

@@ -1,0 +1,10 @@
+import os
+import signal
+import time
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(5)
+except KeyboardInterrupt:
+    print("caught")
+os.kill(os.getpid(), signal.SIGINT)
+time.sleep(5)

@@ -1,0 +1,3 @@
+import sys
+print("printed")
+sys.stdout.close()

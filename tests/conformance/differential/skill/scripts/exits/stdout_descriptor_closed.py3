@@ -1,0 +1,3 @@
+import os
+print("stays in the buffer")
+os.close(1)

@@ -1,0 +1,1 @@
+open("data/no-such-file.txt")

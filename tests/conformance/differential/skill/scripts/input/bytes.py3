@@ -1,0 +1,4 @@
+# stdin: "a\u0000b☃\n"
+import sys
+data = sys.stdin.buffer.read()
+print(data, len(data))

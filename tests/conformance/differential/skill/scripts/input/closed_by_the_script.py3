@@ -1,0 +1,7 @@
+# stdin: "never read"
+import sys
+sys.stdin.close()
+try:
+    sys.stdin.read()
+except ValueError as closed:
+    print(closed)

@@ -1,0 +1,4 @@
+# stdin: "{\"numbers\": [1, 2.5, null], \"text\": \"ä\"}"
+import json
+import sys
+print(json.load(sys.stdin))

@@ -1,0 +1,4 @@
+import ctypes
+import faulthandler
+faulthandler.enable()
+ctypes.string_at(0)

@@ -1,0 +1,2 @@
+import subprocess
+subprocess.run(["sh", "-c", "exit 3"], check=True)

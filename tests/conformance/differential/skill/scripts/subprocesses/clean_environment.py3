@@ -1,0 +1,2 @@
+import subprocess
+print(subprocess.check_output(["env"], env={"ONLY": "this"}, text=True))

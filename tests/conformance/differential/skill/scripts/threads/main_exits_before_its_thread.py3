@@ -1,0 +1,13 @@
+import sys
+import threading
+import time
+
+
+def late():
+    while threading.main_thread().is_alive():
+        time.sleep(0.001)
+    print("the thread still speaks")
+
+
+threading.Thread(target=late).start()
+sys.exit(6)

@@ -1,0 +1,12 @@
+import threading
+import time
+
+
+def late():
+    while threading.main_thread().is_alive():
+        time.sleep(0.001)
+    print("the thread still speaks")
+
+
+threading.Thread(target=late).start()
+raise RuntimeError("main fails")

@@ -1,0 +1,2 @@
+import math
+math.squrt(2)

@@ -1,0 +1,4 @@
+try:
+    {}["key"]
+except KeyError:
+    [][1]

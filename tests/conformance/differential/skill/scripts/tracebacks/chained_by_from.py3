@@ -1,0 +1,4 @@
+try:
+    {}["key"]
+except KeyError as missing:
+    raise ValueError("no such key") from missing

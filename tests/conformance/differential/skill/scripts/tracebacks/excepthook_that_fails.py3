@@ -1,0 +1,9 @@
+import sys
+
+
+def hook(*_):
+    raise TypeError("in the hook")
+
+
+sys.excepthook = hook
+raise ValueError("the original")

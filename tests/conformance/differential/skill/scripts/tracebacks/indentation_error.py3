@@ -1,0 +1,3 @@
+def function():
+    first = 1
+      second = 2

@@ -1,0 +1,11 @@
+def total(*numbers):
+    return sum(numbers)
+
+
+print(
+    total(
+        1,
+        2,
+        "three",
+    )
+)

@@ -1,0 +1,3 @@
+print("never said")
+if True
+    print("no colon")

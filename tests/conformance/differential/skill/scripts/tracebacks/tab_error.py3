@@ -1,0 +1,3 @@
+if True:
+        first = 1
+	second = 2

@@ -1,0 +1,2 @@
+numbers = [1, 2,
+print("never closed"

@@ -1,0 +1,89 @@
+"""Which runtimes there are, and which group of cases holds for which of them: the only skips that CI allows."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from tests.runtime_image import runtime_image
+
+from skillfleet_workers.runtimes.base import Runtime
+from skillfleet_workers.runtimes.cgroups import Cgroups, find_cgroups
+from skillfleet_workers.runtimes.container.runtime import ContainerRuntime
+from skillfleet_workers.runtimes.isolation import sandbox_user
+from skillfleet_workers.runtimes.process import ProcessRuntime
+from skillfleet_workers.runtimes.warm.runtime import WarmRuntime
+from skillfleet_workers.wire.execution import Isolation
+
+
+def warm(_: Path) -> Runtime:
+    found = find_cgroups()
+    return WarmRuntime(found if isinstance(found, Cgroups) else None, sandbox_user())
+
+
+def container(scratch: Path) -> Runtime:
+    return ContainerRuntime(scratch, runtime_image())
+
+
+RUNTIMES: dict[str, Callable[[Path], Runtime]] = {"process": ProcessRuntime, "warm": warm, "container": container}
+
+HOLDING: tuple[Isolation, ...] = ("sandbox", "container", "gvisor")
+"""What holds hostile code."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cases that hold for every runtime, but for those in `not_for` (with the reason).
+
+    `held`: they need a host on which the runtime's results say that it holds hostile code.
+    """
+
+    held: bool = False
+    not_for: Mapping[str, str] = field(default_factory=dict)
+
+
+NO_WALLS = {"process": "it holds accidents only: a script has the worker's rights"}
+NO_RESIDENT = "it has no resident supervisor of its own"
+OTHERS = tuple(name for name in RUNTIMES if name != "process")
+
+GROUPS: dict[str, Group] = {
+    "outcome": Group(),
+    "request": Group(),
+    "output": Group(),
+    "same as plain python": Group(),
+    "flat memory": Group(),
+    "killing": Group(),
+    "death of a resident": Group(not_for=dict.fromkeys(OTHERS, NO_RESIDENT)),
+    "death of a holder": Group(
+        not_for={
+            "process": "each of its two holders has tests of its own",
+            "container": "what holds its scripts belongs to the engine",
+        }
+    ),
+    "death of the worker": Group(),
+    "many runs": Group(),
+    "clean start": Group(),
+    "endurance": Group(),
+    "network": Group(not_for={"container": "the engine's bridge leads outside, not to the host's own loopback"}),
+    "bombs": Group(held=True, not_for=NO_WALLS),
+    "secrecy": Group(held=True, not_for=NO_WALLS),
+}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The parameter of the `runtime` fixture."""
+
+    name: str
+    held: bool
+
+
+def applies(group: str) -> pytest.MarkDecorator:
+    """Run the cases once for each runtime that the group is for."""
+    rules = GROUPS[group]
+    chosen = []
+    for name in RUNTIMES:
+        reason = rules.not_for.get(name)
+        marks = [pytest.mark.skip(reason=f"not for {name}: {reason}")] if reason else []
+        chosen.append(pytest.param(Wanted(name, rules.held), id=name, marks=marks))
+    return pytest.mark.parametrize("runtime", chosen, indirect=True)

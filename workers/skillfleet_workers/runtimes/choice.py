@@ -1,0 +1,83 @@
+"""Which runtime a run gets: the fastest that satisfies the policy, or the one that its skill names."""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from ..wire.execution import Isolation, ScriptExecution
+from .base import RunRequest, Runtime, RuntimeChoice
+from .handover import described
+from .isolation import at_least
+
+FASTEST_FIRST = ("warm", "process", "container")
+ANSWERS: Mapping[RuntimeChoice, tuple[str, ...]] = {
+    "auto": FASTEST_FIRST,
+    "warm": ("warm", "container"),
+    "process": ("warm", "process", "container"),
+    "container": ("container",),
+}
+"""What may serve a skill that asks for it. `process` wants a fresh interpreter: the warm runtime starts one in its
+sandbox; the container's is warm, yet what it is held by is stronger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    runtime: Runtime
+    isolation: Isolation
+
+
+def chosen(choice: RuntimeChoice, offers: Mapping[str, Offer], minimum: Isolation) -> str | None:
+    """None: this worker has none that will do (pure)."""
+    fitting = (name for name in ANSWERS[choice] if name in offers and at_least(offers[name].isolation, minimum))
+    return next(fitting, None)
+
+
+class ChosenRuntime:
+    """All runtimes of a worker behind the port of one."""
+
+    name = "auto"
+
+    def __init__(self, find: Callable[[], Mapping[str, Offer]], minimum: Isolation) -> None:
+        """`find` is called at once, in a thread: what a host can hold is found by trying, which takes a moment."""
+        self._minimum = minimum
+        probe = ThreadPoolExecutor(1, "probe")
+        self._found = probe.submit(find)
+        probe.shutdown(wait=False)
+
+    @property
+    def _offers(self) -> Mapping[str, Offer]:
+        return self._found.result()
+
+    @property
+    def refusal(self) -> str:
+        """Why no run at all would do; empty where one would."""
+        return "" if chosen("auto", self._offers, self._minimum) else self._refusal("auto")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name in FASTEST_FIRST if name in self._offers)
+
+    @property
+    def isolation(self) -> Isolation:
+        """What holds the runs of skills that ask for nothing."""
+        name = chosen("auto", self._offers, self._minimum)
+        return self._offers[name].isolation if name else "none"
+
+    def run(self, request: RunRequest) -> ScriptExecution:
+        name = chosen(request.runtime, self._offers, self._minimum)
+        if name is None:
+            return ScriptExecution(status="failed", error=self._refusal(request.runtime), **described(request))
+        if request.runtime == "process":
+            request = replace(request, fresh_interpreter=True)
+        return self._offers[name].runtime.run(request)
+
+    def close(self) -> None:
+        for offer in self._offers.values():
+            offer.runtime.close()
+
+    def _refusal(self, choice: RuntimeChoice) -> str:
+        has = ", ".join(f"{name} ({self._offers[name].isolation})" for name in self.names)
+        return (
+            f"nothing ran: SKILLFLEET_MIN_ISOLATION demands {self._minimum!r}, the skill the runtime {choice!r}; "
+            f"this worker has {has}: `skillfleet doctor` says what is missing"
+        )

@@ -1,0 +1,1 @@
+"""Runs in containers, held by a Docker engine."""

@@ -1,0 +1,45 @@
+"""The runtimes that this host can offer."""
+
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..wire.execution import Isolation
+from .cgroups import Cgroups, find_cgroups
+from .choice import ChosenRuntime, Offer
+from .container.runtime import ContainerRuntime
+from .isolation import sandbox_trouble, sandbox_user
+from .process import ProcessRuntime
+from .warm.runtime import WarmRuntime
+
+DOCKER_SOCKET = Path("/var/run/docker.sock")
+log = logging.getLogger(__name__)
+
+
+def host_runtime(scratch: Path, minimum: Isolation, *, fleet: str = "", warm_mb: int = 1024) -> ChosenRuntime:
+    """`scratch` is the worker's own; `warm_mb`: memory for the interpreters that wait for a run."""
+
+    def find() -> Mapping[str, Offer]:
+        process = ProcessRuntime(scratch)
+        offers = {"process": Offer(process, process.isolation)}
+        if trouble := sandbox_trouble():
+            log.warning("scripts run without a sandbox: %s (`skillfleet doctor` says more)", trouble)
+        else:
+            warm = WarmRuntime(_cgroups(), sandbox_user(), warm_mb)
+            offers["warm"] = Offer(warm, warm.isolation)
+        if "DOCKER_HOST" in os.environ or os.access(DOCKER_SOCKET, os.W_OK):
+            container = ContainerRuntime(scratch, fleet=fleet, budget_mb=warm_mb)
+            offers["container"] = Offer(container, container.isolation)
+        return offers
+
+    return ChosenRuntime(find, minimum)
+
+
+def _cgroups() -> Cgroups | None:
+    found = find_cgroups()
+    if isinstance(found, str):
+        log.warning("memory and processes of a script are limited one by one, not as a whole: %s", found)
+        return None
+    found.sweep()
+    return found

@@ -1,0 +1,35 @@
+"""What the worker tells the program inside, as the hexadecimal digits of marshalled attributes of a Config."""
+
+from __future__ import annotations
+
+WORK = "/tmp/run"
+OUTPUT = "output"
+"""A run's work folder as its script sees it, and the part of it that is handed back."""
+
+
+class Config:
+    """`imports` are loaded ahead of every run. `execs`: a run is the start of a program, not a Python script in here.
+    `nested`: every run has namespaces of its own, else it shares `emptied` with those before it.
+
+    `readable` and `writable`: paths for Landlock, which is left out where both are empty. `hidden`: paths that the
+    mounts of a run would cover. `filter`: a seccomp program. Limits of 0 are none.
+    """
+
+    folder: str = "/"
+    work: str = WORK
+    emptied: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
+    execs: bool = False
+    nested: bool = True
+    network: bool = False
+    disk_mb: int = 256
+    readable: tuple[str, ...] = ()
+    writable: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    filter: bytes = b""
+    memory_mb: int = 0
+    pids: int = 0
+    cpu_seconds: int = 0
+
+    def __init__(self, **fields: object) -> None:
+        vars(self).update(fields)

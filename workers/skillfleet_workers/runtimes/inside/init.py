@@ -1,0 +1,134 @@
+"""The first process of a run: it holds the run, tells how it goes, and leaves nothing of it alive.
+
+It says on the run's control what `runtimes/supervisor.py` documents, but for `started` and `failed`, which the
+script's own process says.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]
+import _socket
+import os
+import select
+import sys
+
+from . import script
+from .config import Config
+from .nest import drop_capabilities, furnish, libc
+
+PR_SET_CHILD_SUBREAPER = 36
+KILLED = _signal.SIGKILL
+
+
+def be_init(config: Config, channel: int) -> script.Request:
+    """Returns in the script's process alone, with what it is to run."""
+    try:
+        return _be_init(config, channel)
+    except BaseException as wrong:  # noqa: BLE001  nobody else would say it
+        os.write(channel, f"failed: {wrong}".encode())
+        os._exit(1)
+
+
+def _be_init(config: Config, channel: int) -> script.Request:
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
+    ours, theirs = _socket.socketpair()
+    if config.nested:
+        furnish(config)
+        drop_capabilities()
+    else:
+        libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        script.tidy_up(config)
+    begun, telling = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(begun)
+        theirs.close()
+        script.prepare(config)
+        return script.read_request(ours, config)  # closes `telling`, among all else
+    os.close(telling)
+    # Else the script could read this memory, which is the template's.
+    libc.prctl(script.PR_SET_DUMPABLE, 0, 0, 0, 0)
+    _hold(config, channel, ours, theirs, child, begun)
+    os._exit(0)
+
+
+def _hold(
+    config: Config, channel: int, control: _socket.socket, theirs: _socket.socket, child: int, begun: int
+) -> None:
+    work = os.open(config.work, os.O_PATH | os.O_DIRECTORY)
+    passed = theirs.fileno().to_bytes(4, sys.byteorder) + work.to_bytes(4, sys.byteorder)
+    up = _socket.socket(fileno=channel)
+    up.sendmsg([b"ready"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)])
+    up.close()
+    theirs.close()
+    os.close(work)
+    poller = select.poll()
+    watched = os.pidfd_open(child)
+    poller.register(watched, select.POLLIN)
+    poller.register(begun, select.POLLHUP)
+    while True:
+        ready = [descriptor for descriptor, _ in poller.poll()]
+        if watched in ready:
+            return _tell_end(config, control, child, False)
+        if begun in ready:
+            poller.unregister(begun)  # until it has its request, the child reads control, and ends with it
+            poller.register(control, select.POLLIN)
+        elif control.fileno() in ready:
+            return _tell_end(config, control, child, True)
+
+
+def _tell_end(config: Config, control: _socket.socket, child: int, ordered: bool) -> None:
+    if ordered:
+        os.kill(child, KILLED)
+    _, status, used = os.wait4(child, 0)
+    cpu_us = int((used.ru_utime + used.ru_stime) * 1e6)
+    _say(control, f"ended {status} {cpu_us} {used.ru_maxrss} {int(ordered)}")
+    try:
+        others = _kill_nested() if config.nested else _kill_below()
+    except (ChildProcessError, ProcessLookupError):
+        others = 0
+    _say(control, f"done {others}")
+
+
+def _kill_nested() -> int:
+    """Process 1 kills all others at once: not even one that keeps forking gets away."""
+    os.waitpid(-1, os.WNOHANG)  # where no child is left, this says so at once
+    ending = {pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _is_ending(pid)}
+    os.kill(-1, KILLED)
+    others = 0
+    try:
+        while True:
+            pid, status = os.waitpid(-1, 0)
+            others += status & 0x7F == KILLED and pid not in ending
+    except ChildProcessError:
+        return others
+
+
+def _is_ending(pid: int) -> bool:
+    """Killed by its own script, or dead; it needs us no more."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            told = dict(line.split(b":\t", 1) for line in file.read().splitlines())
+    except OSError:
+        return True
+    pending = int(told[b"SigPnd"], 16) | int(told[b"ShdPnd"], 16)
+    return told[b"State"][:1] in b"ZX" or bool(pending >> (KILLED - 1) & 1)
+
+
+def _kill_below() -> int:
+    others = 0
+    while True:
+        with open("/proc/thread-self/children") as listing:
+            below = [int(pid) for pid in listing.read().split()]
+        if not below:
+            return others
+        for pid in below:
+            os.kill(pid, KILLED)
+        others += sum(os.waitpid(pid, 0)[1] & 0x7F == KILLED for pid in below)
+
+
+def _say(control: _socket.socket, line: str) -> None:
+    try:
+        control.sendall(line.encode() + b"\n")
+    except OSError:
+        pass  # the worker is gone

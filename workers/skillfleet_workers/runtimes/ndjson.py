@@ -1,0 +1,150 @@
+"""The NDJSON tool protocol: one JSON event a line of stdout, and what they make of a run (pure)."""
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import PurePosixPath
+from typing import Any
+
+from ..wire.execution import ScriptExecution
+from ..wire.shown import short
+
+PROTOCOL_VERSION = "0"
+MAX_DEPTH = 100
+"""Deeper nested events could not be handed on: pydantic writes no more than 255 levels."""
+
+_LEVELS = ("debug", "info", "warn", "error")
+_REQUIRED: dict[str, dict[str, type]] = {
+    "log": {"level": str, "message": str},
+    "state_patch": {"patch": dict},
+    "asset": {"assetId": str, "kind": str, "mediaType": str, "path": str},
+    "ui_event": {"event": str},
+    "error": {"errorCode": str, "errorMessage": str},
+    "done": {"ok": bool},
+}
+_KINDS = {str: "a text", dict: "an object", bool: "true or false"}
+
+Event = dict[str, Any]
+
+
+class _ViolationError(Exception):
+    """What the script said is not the protocol; the message says why."""
+
+
+def understood(run: ScriptExecution, in_skill: Callable[[str], bool]) -> ScriptExecution:
+    """`run` with its events, and the status that they give it. `in_skill`: is there such a file in the skill?
+
+    Where patches were sent, a last event of type `state` holds what they come to. A run that did not end with 0 has
+    failed whatever its events say.
+    """
+    events, violation = _events(run, in_skill)
+    state = merged(event["patch"] for event in events if event["type"] == "state_patch")
+    kept = (*events, {"version": PROTOCOL_VERSION, "type": "state", "state": state}) if state is not None else events
+    told: dict[str, Any] = {"events": tuple(kept)}
+    if run.status == "succeeded":
+        told |= {"status": "protocol_violation", "error": violation} if violation else _verdict(events[-1])
+    return run.model_copy(update=told)
+
+
+def merged(patches: Iterable[Event]) -> Event | None:
+    """RFC 7396, one patch after the other; None: there are none."""
+    state: Event | None = None
+    for patch in patches:
+        state = _merge(state, patch)
+    return state
+
+
+def _merge(target: Any, patch: Any) -> Any:
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = _merge(result.get(name), value)
+    return result
+
+
+def _verdict(done: Event) -> dict[str, Any]:
+    if done["ok"]:
+        return {}
+    return {"status": "failed", "error": str(done.get("summary") or "the script reported done with ok: false")}
+
+
+def _events(run: ScriptExecution, in_skill: Callable[[str], bool]) -> tuple[list[Event], str | None]:
+    """Up to `done`, which is the last, or to what is wrong, with the reason."""
+    events: list[Event] = []
+    assets: set[str] = set()
+    for number, line in enumerate(run.stdout.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            event = _event(line)
+            if event["type"] == "asset":
+                _check_asset(event, run, assets, in_skill)
+        except _ViolationError as wrong:
+            return events, f"line {number} of stdout {wrong}"
+        events.append(event)
+        if event["type"] == "done":
+            return events, None
+    return events, "stdout ended without an event of type done"
+
+
+def _event(line: str) -> Event:
+    try:
+        event = strict_json(line)
+    except (ValueError, RecursionError) as wrong:
+        raise _ViolationError(f"is not JSON: {wrong}") from None
+    if not isinstance(event, dict):
+        raise _ViolationError("is not a JSON object")
+    if event.get("version") != PROTOCOL_VERSION:
+        raise _ViolationError(f"does not say version {PROTOCOL_VERSION!r}")
+    required = _REQUIRED.get(event["type"]) if isinstance(event.get("type"), str) else None
+    if required is None:
+        raise _ViolationError(f"has no type out of {', '.join(_REQUIRED)}")
+    for name, kind in required.items():
+        if not isinstance(event.get(name), kind):
+            raise _ViolationError(f"is a {event['type']} whose {name} is not {_KINDS[kind]}")
+    if event["type"] == "log" and event["level"] not in _LEVELS:
+        raise _ViolationError(f"is a log whose level is none of {', '.join(_LEVELS)}")
+    if is_too_deep(event):
+        raise _ViolationError(f"is nested more than {MAX_DEPTH} deep")
+    return event
+
+
+def strict_json(text: str) -> Any:
+    """Raises: ValueError, RecursionError: it is no JSON, or none that can be handed on."""
+    value = json.loads(text, parse_constant=_no_constant)
+    json.dumps(value, ensure_ascii=False).encode()  # Half a surrogate pair passes as JSON, but is no text.
+    return value
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def _check_asset(event: Event, run: ScriptExecution, seen: set[str], in_skill: Callable[[str], bool]) -> None:
+    name, path = event["assetId"], PurePosixPath(event["path"])
+    if name in seen:
+        raise _ViolationError(f"repeats the assetId {short(name)!r}")
+    seen.add(name)
+    # A script knows its output folder by an absolute path, which means nothing any more: the end of it does.
+    starts = range(1, len(path.parts)) if path.is_absolute() else (0,)
+    ways = {str(PurePosixPath(*path.parts[start:])) for start in starts}
+    if ways.isdisjoint(artifact.path for artifact in run.artifacts) and not in_skill(str(path)):
+        raise _ViolationError(f"names an asset that does not exist: {short(path, 200)!r}")

@@ -1,0 +1,1 @@
+"""Runs that are forks of an interpreter kept warm in a sandbox."""

@@ -1,0 +1,112 @@
+"""One warm interpreter in its sandbox: started, asked for spares, ended."""
+
+import contextlib
+import itertools
+import marshal
+import os
+import socket
+from pathlib import Path
+
+from ...python import base_interpreter
+from ..capture import KILL_GRACE_S
+from ..cgroup import Cgroup
+from ..cgroups import Cgroups
+from ..handover import framed, hand_over
+from ..inside import seccomp
+from ..inside.config import Config
+from ..resident import ANSWER_TIMEOUT_S, Resident
+from ..sandbox import View, command, interpreter_paths, outermost
+from .channel import Channel, Lease
+from .recipe import ONE_THREAD, Recipe
+
+START_MEMORY_MB = 2048
+OWN_PROCESSES = 5
+"""Of a sandbox while a run is on: bubblewrap's two, the interpreter with its two threads, the run's init."""
+
+numbers = itertools.count(1)
+
+
+class WarmInterpreter:
+    kill_grace_s = KILL_GRACE_S
+
+    def __init__(self, recipe: Recipe, resident: Resident, cgroups: Cgroups | None, user: int | None) -> None:
+        self.recipe = recipe
+        self.runs = 0
+        self._resident, self._user = resident, user
+        self.cgroup: Cgroup | None = None
+        if cgroups is not None:
+            limits = recipe.limits
+            room = START_MEMORY_MB + limits.memory_mb
+            self.cgroup = cgroups.create(f"warm-{next(numbers)}", memory_mb=room, pids=limits.pids + OWN_PROCESSES)
+        ours, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._channel = Channel(ours)
+        self._hold: socket.socket | None = None
+
+    def start(self, *, preload: bool = True) -> None:
+        init = self._resident.take()
+        self._hold = init.control
+        init.control.settimeout(ANSWER_TIMEOUT_S)
+        with self._theirs, Path(os.devnull).open("rb") as nothing:
+            streams = [nothing.fileno(), self._theirs.fileno(), self._theirs.fileno()]
+            hand_over(init.control, framed("/", self._command(preload), {}), streams)
+        self._channel.wait_until_up()
+        if self.cgroup is not None:
+            self.cgroup.limit_memory(self.cgroup.memory_bytes() + (self.recipe.limits.memory_mb << 20))
+        self.ask()
+
+    def ask(self) -> None:
+        self._channel.ask()
+
+    def lease(self) -> Lease:
+        lease = self._channel.lease()
+        self.runs += 1
+        return lease
+
+    def oom_kills(self) -> int:
+        return self.cgroup.oom_kills() if self.cgroup is not None else 0
+
+    def memory_bytes(self) -> int:
+        return self.cgroup.memory_bytes() if self.cgroup is not None else 0
+
+    def end(self) -> None:
+        self._channel.close()
+        self._theirs.close()
+        if self._hold is not None:
+            with contextlib.suppress(OSError):
+                self._hold.settimeout(ANSWER_TIMEOUT_S)
+                self._hold.send(b"k")
+                while self._hold.recv(4096):
+                    pass
+            self._hold.close()
+            self._hold = None
+        if self.cgroup is not None:
+            self.cgroup.remove()
+            self.cgroup = None
+
+    def _command(self, preload: bool) -> list[str]:
+        recipe = self.recipe
+        python = base_interpreter() if recipe.execs else recipe.interpreter
+        paths = [recipe.skill_root, *interpreter_paths(python), *interpreter_paths(recipe.interpreter)]
+        view = View(outermost(paths), recipe.network)
+        variables = {"PATH": "/usr/bin:/bin", **ONE_THREAD, **dict(recipe.variables)}
+        join = self.cgroup.attach_files if self.cgroup else []
+        config = marshal.dumps(vars(self._config(preload)), 4).hex()
+        return command(view, [str(python), "-m", "inside", config], variables, join, self._user)
+
+    def _config(self, preload: bool) -> Config:
+        recipe = self.recipe
+        paths = [recipe.skill_root, *interpreter_paths(recipe.interpreter), *interpreter_paths(base_interpreter())]
+        return Config(
+            folder=str(recipe.skill_root),
+            imports=recipe.imports if preload else (),
+            execs=recipe.execs,
+            network=True,  # what closes it is the sandbox's network namespace; Landlock would close loopback too
+            disk_mb=recipe.limits.disk_mb,
+            readable=("/",),
+            writable=("/tmp", "/dev", "/proc"),
+            hidden=View(outermost(paths), recipe.network).hidden,
+            filter=seccomp.program(os.uname().machine, network=recipe.network == "host"),
+            memory_mb=0 if self.cgroup or not recipe.bounds_heap else recipe.limits.memory_mb,
+            pids=0 if self.cgroup else recipe.limits.pids,
+            cpu_seconds=recipe.limits.cpu_seconds or 0,
+        )

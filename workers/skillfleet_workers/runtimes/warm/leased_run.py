@@ -1,0 +1,106 @@
+"""One run by a spare of a pool: handed over, attended, told."""
+
+import os
+import signal
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from ...wire.artifacts import collect_artifacts
+from ...wire.execution import Artifact, ScriptExecution
+from ..base import RunRequest, RuntimeUnavailableError, work_variables
+from ..capture import Attendant, Capture, Stream, SupervisorSilentError
+from ..handover import UnrunnableError, encoded, framed, hand_over, pipe
+from ..inside.config import OUTPUT, WORK
+from ..outcome import outcome
+from .channel import Lease, Warm
+from .pool import Pool
+from .recipe import Recipe
+
+SCRIPT_FILE = f"{WORK}/script.py"
+OOM = "killed for memory: the run needed more than its {memory_mb} MB"
+
+
+def run_leased(request: RunRequest, recipe: Recipe, pool: Pool, facts: dict[str, Any]) -> ScriptExecution:
+    """`facts`: what its ScriptExecution says whatever comes.
+
+    Raises:
+        RuntimeUnavailableError: no sandbox, or one that broke.
+    """
+    with ExitStack() as opened:
+        try:
+            frame = _frame(request)
+            source = _memory_file(encoded(request.script), opened) if isinstance(request.script, str) else None
+        except UnrunnableError as wrong:
+            return ScriptExecution(status="failed", error=str(wrong), **facts)
+        interpreter, lease = pool.take(recipe)
+        opened.callback(lease.close)
+        try:
+            capture = _hand_over(request, frame, source, lease, opened)
+            fields, artifacts, broken = _attended(request, capture, interpreter, lease)
+        except OSError as wrong:
+            pool.discard(interpreter, replace=True)
+            raise RuntimeUnavailableError(f"a sandbox broke under its run: {wrong}") from wrong
+        if broken:
+            pool.discard(interpreter, replace=True)
+        else:
+            pool.give_back(interpreter)
+        if capture.lost and capture.script_pid is None:
+            raise RuntimeUnavailableError("the sandbox died before it had started the script")
+        return ScriptExecution(**facts, **fields, artifacts=artifacts)
+
+
+def _attended(
+    request: RunRequest, capture: Capture, interpreter: Warm, lease: Lease
+) -> tuple[dict[str, Any], tuple[Artifact, ...], bool]:
+    """How it went, what it left, and whether the interpreter is not to be used again."""
+    before = interpreter.oom_kills()
+    silent = False
+    try:
+        Attendant(lease.control, capture, interpreter.kill_grace_s).attend(request.timeout_s, request.cancelled)
+    except SupervisorSilentError:
+        silent = True
+        interpreter.end()
+        capture.hear(f"ended {signal.SIGKILL:d} 0 0 1")
+    starved = not silent and interpreter.oom_kills() > before
+    fields = outcome(capture, request.timeout_s)
+    if starved:
+        fields |= {"status": "oom_killed", "error": OOM.format(memory_mb=request.limits.memory_mb)}
+    artifacts: tuple[Artifact, ...] = ()
+    if request.keep and not silent:
+        artifacts = collect_artifacts(Path(f"/proc/self/fd/{lease.work}", OUTPUT), request.keep)
+    return fields, artifacts, starved or silent or capture.lost
+
+
+def _hand_over(request: RunRequest, frame: bytes, source: int | None, lease: Lease, opened: ExitStack) -> Capture:
+    with ExitStack() as theirs:
+        stdin = _memory_file(request.stdin, theirs) if request.stdin else _nothing(theirs)
+        (out, far_out), (err, far_err) = (pipe(opened, theirs) for _ in range(2))
+        capture = Capture(Stream(out), Stream(err))
+        passed = [stdin, far_out, far_err]
+        hand_over(lease.control, frame, passed if source is None else [*passed, source])
+    return capture
+
+
+def _frame(request: RunRequest) -> bytes:
+    script = SCRIPT_FILE if isinstance(request.script, str) else str(request.skill_root / request.script)
+    arguments = [str(request.interpreter), script, *request.arguments]
+    environment = {**request.environment, **work_variables(WORK, f"{WORK}/{OUTPUT}")}
+    return framed(str(request.skill_root), arguments, environment)
+
+
+def _memory_file(content: bytes, until: ExitStack) -> int:
+    """A file that nobody else sees and that needs no disk, at its beginning and for reading alone."""
+    descriptor = os.memfd_create("skillfleet", os.MFD_CLOEXEC)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        readable = os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
+    until.callback(os.close, readable)
+    return readable
+
+
+def _nothing(until: ExitStack) -> int:
+    descriptor = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    until.callback(os.close, descriptor)
+    return descriptor

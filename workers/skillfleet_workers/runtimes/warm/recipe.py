@@ -1,0 +1,69 @@
+"""What a warm interpreter is made of: two requests with the same recipe can be served by the same one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..base import Limits, Network, RunRequest
+
+FIXED_AT_START = ("LANG", "LANGUAGE")
+FIXED_PREFIXES = ("LC_", "PYTHON", "OMP_", "OPENBLAS_", "MKL_", "NUMEXPR_", "LD_", "GLIBC_", "MALLOC_")
+SET_LATER = ("PYTHONPATH",)
+
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "NUMEXPR_NUM_THREADS": "1"}
+"""A library that starts threads at its import can't be imported ahead: a fork has one thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """`variables`: of the environment, what an interpreter reads when it starts. `execs`: the runs are programs.
+
+    `identities`: of the folders that it mounts; one that was replaced by another of its name is not the same.
+    `bounds_heap`: such programs can live with a limit on their address space. `image`: the id of the container
+    image that has the interpreter; empty: the worker has it.
+    """
+
+    skill_root: Path
+    interpreter: Path
+    execs: bool
+    imports: tuple[str, ...]
+    variables: tuple[tuple[str, str], ...]
+    limits: Limits
+    network: Network
+    identities: tuple[tuple[int, int], ...]
+    bounds_heap: bool
+    image: str = ""
+
+
+def recipe_for(request: RunRequest, image: str = "") -> Recipe:
+    """Raises: OSError: the skill's folder or the interpreter is not there."""
+    folders = [request.skill_root]
+    if not image:
+        request.interpreter.stat()
+        folders.append(request.interpreter.parent.parent)
+    execs = request.language != "python" or request.fresh_interpreter
+    return Recipe(
+        skill_root=request.skill_root,
+        interpreter=request.interpreter,
+        execs=execs,
+        imports=() if execs else request.preload,
+        variables=() if execs else tuple(sorted(fixed(request.environment).items())),
+        limits=request.limits,
+        network=request.network,
+        identities=tuple(map(_identity, folders)),
+        bounds_heap=request.language != "javascript",
+        image=image,
+    )
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    found = folder.stat()
+    return found.st_dev, found.st_ino
+
+
+def fixed(environment: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: value
+        for name, value in environment.items()
+        if name in FIXED_AT_START or (name.startswith(FIXED_PREFIXES) and name not in SET_LATER)
+    }

@@ -1,0 +1,79 @@
+"""A call of a script that a skill brings along: all that can be refused is refused before anything runs."""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .skills.errors import InterpreterNotFoundError, ToolRestrictionError
+from .skills.languages import INTERPRETERS
+from .skills.models import InputMode, Skill
+from .skills.paths import open_inside
+from .skills.script_input import input_mode, script_input
+from .skills.scripts import ScriptMetadata, find_script, read_script
+from .wire.contract import ToolError
+
+CLEAN_PATH = "/usr/local/bin:/usr/bin:/bin"
+BASH = "Bash"
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptCall:
+    """`script` is a name or a path in the skill; `arguments` go to standard input, `args` on the command line."""
+
+    script: str
+    arguments: Mapping[str, Any] | None = None
+    args: tuple[str, ...] = ()
+    timeout: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyScript:
+    """`interpreter` None: that of the skill's own Python environment, which `source` helps to choose."""
+
+    script: ScriptMetadata
+    source: str
+    mode: InputMode
+    stdin: bytes
+    interpreter: Path | None
+
+
+def runs_scripts(skill: Skill) -> bool:
+    allowed = skill.allowed_tools
+    return allowed is None or any(tool.partition("(")[0] == BASH for tool in allowed)
+
+
+def ready(skill: Skill, call: ScriptCall, request_id: str) -> ReadyScript:
+    """Raises: ScriptRefusedError: nothing may run; one of seed 001's errors."""
+    if not runs_scripts(skill):
+        raise ToolRestrictionError(skill=skill.name)
+    script = find_script(skill, call.script)
+    source = read_script(skill, script)
+    mode = input_mode(skill, script, call.arguments)
+    stdin = script_input(skill, script, call.arguments, mode, request_id)
+    return ReadyScript(script, source, mode, stdin, interpreter_of(script))
+
+
+def is_file_of(skill: Skill, path: str) -> bool:
+    """`path` is relative to the skill, or absolute as its scripts know it."""
+    file = open_inside(skill.root, path.removeprefix(f"{skill.root}/"))
+    if isinstance(file, ToolError):
+        return False
+    file.close()
+    return True
+
+
+def interpreter_of(script: ScriptMetadata, path: str = CLEAN_PATH) -> Path | None:
+    """None: the skill's Python environment has it.
+
+    Raises:
+        InterpreterNotFoundError
+    """
+    if script.script_type == "python":
+        return None
+    name = INTERPRETERS[script.script_type]
+    found = shutil.which(name, path=path)
+    if found is None:
+        raise InterpreterNotFoundError(interpreter=name, script=script.path)
+    return Path(found)

@@ -1,0 +1,76 @@
+"""What a skill's scripts import, found by parsing them: what a warm interpreter should have loaded already."""
+
+import ast
+import threading
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from .models import Skill
+from .script_files import Stamp, script_files
+
+MOST_MODULES = 64
+MOST_SOURCE_BYTES = 262_144
+NEVER = frozenset({"__future__", "__main__", "antigravity", "this", "idlelib", "test", "tkinter", "turtle"})
+"""Their import does something else than to define things."""
+
+
+@lru_cache(maxsize=1024)
+def imports_of(source: str) -> frozenset[str]:
+    """The modules of all import statements, wherever they stand; of `from a import b` also `a.b`: it may be one."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    return frozenset(name for name in _imported(tree) if name.partition(".")[0] not in NEVER)
+
+
+def _imported(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names if alias.name.islower())
+
+
+class SkillImports:
+    """Remembers, for every skill, what its scripts import and what those do that were written for it. Thread safe."""
+
+    def __init__(self) -> None:
+        self._seen: dict[Path, frozenset[str]] = {}
+        self._lock = threading.Lock()
+
+    def of(self, skill: Skill, source: str | None) -> tuple[str, ...]:
+        """What to load ahead, in an order that does not change; `source`: of the script that will run."""
+        found = frozenset[str]().union(
+            *(_imports_of_file(skill.root / path, stamp) for path, stamp in _python(skill))
+        )
+        if source is not None and len(source) <= MOST_SOURCE_BYTES:
+            found |= imports_of(source)
+        with self._lock:
+            known = self._seen.get(skill.root, frozenset()) | found
+            if len(known) > MOST_MODULES:
+                known = found
+            self._seen[skill.root] = known
+        own = {name for name in known if _is_own(skill, name.partition(".")[0])}
+        return tuple(sorted({*known - own, *skill.preload})[:MOST_MODULES])
+
+
+def _python(skill: Skill) -> Iterator[tuple[str, Stamp]]:
+    return ((path, stamp) for path, stamp in script_files(skill.root) if path.endswith(".py"))
+
+
+@lru_cache(maxsize=4096)
+def _imports_of_file(path: Path, _stamp: Stamp) -> frozenset[str]:
+    try:
+        with path.open("rb") as file:
+            return imports_of(file.read(MOST_SOURCE_BYTES).decode("utf-8", "replace"))
+    except OSError:
+        return frozenset()
+
+
+def _is_own(skill: Skill, top: str) -> bool:
+    """A module of the skill itself: it may change between two runs."""
+    places = (skill.root, skill.root / "scripts")
+    return any((place / top).is_dir() or (place / f"{top}.py").is_file() for place in places)
