@@ -53,8 +53,8 @@ class SkillImports:
             if len(known) > MOST_MODULES:
                 known = found
             self._seen[skill.root] = known
-        own = {name for name in known if _is_own(skill, name.partition(".")[0])}
-        return tuple(sorted({*known - own, *skill.preload})[:MOST_MODULES])
+        foreign = (name for name in sorted(known) if not _is_own(skill, name.partition(".")[0]))
+        return tuple(dict.fromkeys((*skill.preload, *foreign)))[:MOST_MODULES]
 
 
 def _python(skill: Skill) -> Iterator[tuple[str, Stamp]]:

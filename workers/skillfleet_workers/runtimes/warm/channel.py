@@ -24,6 +24,10 @@ class DeadInterpreterError(Exception):
     """It gives no more spares. What it says last is the message."""
 
 
+class NotUpError(RuntimeUnavailableError):
+    """What is started never said that it is ready."""
+
+
 class ThreadedPreloadError(Exception):
     """An import started threads: no fork of it would have them."""
 
@@ -101,7 +105,7 @@ class Channel:
             if not piece:
                 break
         reason = said.decode("utf-8", "replace").strip() or "it says nothing"
-        raise RuntimeUnavailableError(f"a sandbox does not come up: {reason[-600:]}")
+        raise NotUpError(f"a sandbox does not come up: {reason[-600:]}")
 
     def ask(self) -> None:
         with contextlib.suppress(OSError):  # dead, as the lease will tell
@@ -116,7 +120,21 @@ class Channel:
             except OSError as wrong:
                 raise DeadInterpreterError(f"a warm interpreter does not answer: {wrong}") from wrong
             if said == b"ready":
-                return Lease(socket.socket(fileno=descriptors[0]), descriptors[1])
+                lease = Lease(socket.socket(fileno=descriptors[0]), descriptors[1])
+                if not _ended(lease.control):
+                    return lease
+                lease.close()
+                raise DeadInterpreterError("a spare has died while it waited")
             if not said or said.startswith(b"failed: "):
                 raise DeadInterpreterError(said.decode("utf-8", "replace") or "a warm interpreter has died")
             log.info("%s", said.decode("utf-8", "replace").strip())
+
+
+def _ended(control: socket.socket) -> bool:
+    """A spare says nothing before its request."""
+    try:
+        return not control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True

@@ -61,7 +61,10 @@ def _attended(
     except SupervisorSilentError:
         silent = True
         interpreter.end()
-        capture.hear(f"ended {signal.SIGKILL:d} 0 0 1")
+        if capture.ended:
+            capture.leftover_killed = 1  # at least
+        else:
+            capture.hear(f"ended {signal.SIGKILL:d} 0 0 1")
     starved = not silent and interpreter.oom_kills() > before
     fields = outcome(capture, request.timeout_s)
     if starved:

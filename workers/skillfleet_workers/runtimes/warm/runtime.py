@@ -1,14 +1,22 @@
 """Sandboxed runs: a Python script as a fork of a warm interpreter, anything else as a program of its own."""
 
+import logging
+from dataclasses import replace
+from pathlib import Path
+
 from ...wire.execution import Isolation, ScriptExecution
 from ..base import RunRequest
 from ..cgroups import Cgroups
 from ..handover import described
 from ..resident import Resident
+from .channel import NotUpError
 from .interpreter import WarmInterpreter
 from .leased_run import run_leased
 from .pool import Pool
 from .recipe import recipe_for
+
+KEPT_OUT = "{folder}: its mode keeps out the user that a sandbox of root's runs scripts as: chmod -R o+rX {folder}"
+log = logging.getLogger(__name__)
 
 
 class WarmRuntime:
@@ -18,6 +26,8 @@ class WarmRuntime:
     isolation: Isolation = "sandbox"
 
     def __init__(self, cgroups: Cgroups | None, user: int | None, budget_mb: int = 1024) -> None:
+        self._user = user
+        self._cold: set[object] = set()
         self._resident = Resident(cgroups.own_prefixes if cgroups else ())
         self._pool = Pool(lambda recipe: WarmInterpreter(recipe, self._resident, cgroups, user), budget_mb << 20)
 
@@ -33,8 +43,24 @@ class WarmRuntime:
         facts = described(request) | {"runtime": self.name, "isolation": self.isolation}
         try:
             recipe = recipe_for(request)
+            if recipe.identities in self._cold:
+                recipe = recipe_for(replace(request, fresh_interpreter=True))
         except OSError as wrong:
             return ScriptExecution(status="failed", error=f"{wrong.strerror}: {wrong.filename}", **facts)
+        if self._user is not None and not _lets_others_in(request.skill_root):
+            return ScriptExecution(status="failed", error=KEPT_OUT.format(folder=request.skill_root), **facts)
         if recipe.execs:
             facts["runtime"] = "process"
-        return run_leased(request, recipe, self._pool, facts)
+        try:
+            return run_leased(request, recipe, self._pool, facts)
+        except NotUpError as wrong:
+            if recipe.execs:
+                raise
+            # An interpreter older than the program inside it, say; it can still be started for every run.
+            log.warning("%s is not kept warm: %s", request.interpreter, wrong)
+            self._cold.add(recipe.identities)
+            return self.run(request)
+
+
+def _lets_others_in(folder: Path) -> bool:
+    return folder.stat().st_mode & 0o005 == 0o005

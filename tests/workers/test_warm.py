@@ -1,0 +1,128 @@
+"""What the warm runtime keeps, and when it starts anew."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.conftest import Require
+
+from skillfleet_workers.runtimes.base import RunRequest
+from skillfleet_workers.runtimes.cgroups import Cgroups, find_cgroups
+from skillfleet_workers.runtimes.isolation import sandbox_trouble, sandbox_user
+from skillfleet_workers.runtimes.warm.pool import Pool
+from skillfleet_workers.runtimes.warm.runtime import WarmRuntime
+
+
+def make(budget_mb: int = 1024) -> WarmRuntime:
+    found = find_cgroups()
+    return WarmRuntime(found if isinstance(found, Cgroups) else None, sandbox_user(), budget_mb)
+
+
+@pytest.fixture
+def runtime(require: Require) -> Iterator[WarmRuntime]:
+    trouble = sandbox_trouble()
+    require(not trouble, f"a sandbox: {trouble}")
+    made = make()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> RunRequest:
+    skill = tmp_path / "skill"
+    skill.mkdir()
+    return RunRequest("s", skill, Path(sys.executable), "print(1)", {"PATH": "/usr/bin:/bin"}, 30)
+
+
+def environment_with(folder: Path, name: str, text: str) -> Path:
+    """The interpreter of a new environment that has one module, or one .pth file."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (packages / name).write_text(text)
+    return folder / "bin" / "python"
+
+
+def test_what_scripts_import_is_loaded_before_they_run(runtime: WarmRuntime, ask: RunRequest) -> None:
+    script = "import sys; print('decimal' in sys.modules)"
+    assert runtime.run(replace(ask, script=script)).stdout == "False\n"
+    assert runtime.run(replace(ask, script=script, preload=("decimal",))).stdout == "True\n"
+
+
+def test_what_cannot_be_imported_is_left_to_the_script(runtime: WarmRuntime, ask: RunRequest) -> None:
+    done = runtime.run(replace(ask, script="import no_such_module", preload=("no_such_module", "json")))
+    assert done.returncode == 1 and "No module named 'no_such_module'" in done.stderr
+
+
+def test_an_import_that_starts_threads_is_not_done_ahead(
+    runtime: WarmRuntime, ask: RunRequest, tmp_path: Path
+) -> None:
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+    (packages,) = venv.glob("lib/python*/site-packages")
+    (packages / "busy.py").write_text(
+        "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+    )
+    script = "import sys; print('busy' in sys.modules); import busy, threading; print(threading.active_count())"
+    asked = replace(ask, interpreter=interpreter, script=script, preload=("busy",))
+    for _ in range(2):
+        assert runtime.run(asked).stdout == "False\n2\n"
+
+
+def test_one_interpreter_serves_runs_that_follow_each_other(runtime: WarmRuntime, ask: RunRequest) -> None:
+    for _ in range(3):
+        assert runtime.run(ask).success
+    assert [one.runs for one in runtime.pool.interpreters()] == [3]
+
+
+def test_an_environment_that_was_built_anew_gets_an_interpreter_of_its_own(
+    runtime: WarmRuntime, ask: RunRequest, tmp_path: Path
+) -> None:
+    for word in ("first", "second"):
+        venv = tmp_path / "venv"
+        if venv.exists():
+            venv.rename(tmp_path / "old")
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+        (packages,) = venv.glob("lib/python*/site-packages")
+        (packages / "word.py").write_text(f"word = {word!r}\n")
+        asked = replace(
+            ask, interpreter=venv / "bin" / "python", script="import word; print(word.word)", preload=("word",)
+        )
+        assert runtime.run(asked).stdout == f"{word}\n"
+
+
+def test_interpreters_that_wait_make_room_for_those_used_since(require: Require, ask: RunRequest) -> None:
+    require(isinstance(find_cgroups(), Cgroups), "control groups, to weigh interpreters")
+    runtime = make(budget_mb=1)
+    try:
+        for name in ("json", "csv", "decimal"):
+            assert runtime.run(replace(ask, preload=(name,))).success
+        assert [one.recipe.imports for one in runtime.pool.interpreters()] == [("decimal",)]
+    finally:
+        runtime.close()
+
+
+def test_an_interpreter_that_cannot_be_kept_warm_is_started_for_every_run(
+    runtime: WarmRuntime, ask: RunRequest, tmp_path: Path
+) -> None:
+    refuses = "import sys; sys.exit(3) if sys.orig_argv[1:2] == ['-m'] else None\n"
+    done = runtime.run(replace(ask, interpreter=environment_with(tmp_path / "venv", "refuses.pth", refuses)))
+    assert (done.stdout, done.runtime, done.isolation) == ("1\n", "process", "sandbox")
+
+
+@pytest.mark.skipif(sandbox_user() is None, reason="a user who is not root runs scripts as itself")
+def test_a_skill_that_the_sandboxs_user_may_not_enter_is_refused_with_the_fix(
+    runtime: WarmRuntime, ask: RunRequest
+) -> None:
+    ask.skill_root.chmod(0o700)
+    done = runtime.run(ask)
+    assert done.status == "failed" and "chmod -R o+rX" in (done.error or "")
+
+
+def test_the_pool_of_a_closed_runtime_holds_nothing(runtime: WarmRuntime, ask: RunRequest) -> None:
+    assert runtime.run(ask).success
+    assert isinstance(runtime.pool, Pool) and runtime.pool.interpreters()
+    runtime.close()
+    assert runtime.pool.interpreters() == []
