@@ -59,12 +59,8 @@ def test_what_cannot_be_imported_is_left_to_the_script(runtime: WarmRuntime, ask
 def test_an_import_that_starts_threads_is_not_done_ahead(
     runtime: WarmRuntime, ask: RunRequest, tmp_path: Path
 ) -> None:
-    venv = tmp_path / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
-    (packages,) = venv.glob("lib/python*/site-packages")
-    (packages / "busy.py").write_text(
-        "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"
-    )
+    busy = "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+    interpreter = environment_with(tmp_path / "venv", "busy.py", busy)
     script = "import sys; print('busy' in sys.modules); import busy, threading; print(threading.active_count())"
     asked = replace(ask, interpreter=interpreter, script=script, preload=("busy",))
     for _ in range(2):
