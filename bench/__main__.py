@@ -14,14 +14,18 @@ from typing import Any
 
 from .cancel import measure_deaths
 from .cost import cost_ms
+from .execution.part import execution
 from .fleet import Pair
 from .hop import INSIDE_LUA, PARTS, Hops, measure_hops
-from .measure import compared, interleaved, row, summary
+from .measure import at_least, better_by, compared, interleaved, row, summary
 from .sides import Side, latency_ms, rate
 from .startup import Start, import_ms, measure_start
 
 TOOL_SLOTS = 2
 AT_ONCE = 8
+ONE_CALL = "One tool call, print(2+2), until its result is known"
+ONE_CALL_AIM = 2
+PARTS_OF_ALL = ("sides", "hop", "startup", "cancel", "execution")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +45,15 @@ def heading(text: str) -> None:
     print(f"\n{text}", flush=True)
 
 
-def machine(pair: Pair) -> None:
+def machine() -> None:
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     print(f"{os.cpu_count()} cores, {platform.system()} {platform.release()}, load {load}")
+    print(f"Python {platform.python_version()}")
+
+
+def parts_of(pair: Pair) -> None:
     print(
-        f"Python {platform.python_version()}, Celery {version('celery')}, kombu {version('kombu')}, "
+        f"Celery {version('celery')}, kombu {version('kombu')}, "
         f"redis-server {pair.redis_version} (append-only file, fsync always; the same one for both sides)"
     )
     print(f"{TOOL_SLOTS} tool slots on each side; the peer has {AT_ONCE} processes for conversations")
@@ -53,7 +61,7 @@ def machine(pair: Pair) -> None:
 
 def side_by_side(pair: Pair, size: Size) -> None:
     cases: list[tuple[str, str, bool, Callable[[Side], Callable[[], Sequence[float]]]]] = [
-        ("One tool call, print(2+2), until its result is known", "ms", False, lambda s: latency_ms(s.call, 8)),
+        (ONE_CALL, "ms", False, lambda s: latency_ms(s.call, 8)),
         (f"Tool calls a second, {size.calls} at once", "/s", True, lambda s: rate(s.call, size.calls)),
         ("One conversation of 3 calls, instant model", "ms", False, lambda s: latency_ms(s.converse, 4)),
         (
@@ -70,6 +78,8 @@ def side_by_side(pair: Pair, size: Size) -> None:
         print(row("skillfleet", ours, unit))
         print(row("naive Celery", peer, unit))
         print(compared(ours, peer, more_is_better=more_is_better))
+        if title == ONE_CALL:
+            print(at_least("one call, times as fast as the peer's", better_by(ours, peer), ONE_CALL_AIM))
 
 
 def processor_time(pair: Pair, size: Size) -> None:
@@ -154,19 +164,20 @@ def cancel(size: Size) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="fewer rounds: under 40 s")
-    parser.add_argument("--only", choices=("sides", "hop", "startup", "cancel"), help="one part of it")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    parser.add_argument("--only", choices=PARTS_OF_ALL, help="one part of it")
     given = parser.parse_args()
     size = QUICK if given.quick else FULL
     for name in [name for name in os.environ if name.startswith(("SKILLFLEET_", "LLM_", "SKILLS_", "SCRIPT_"))]:
         del os.environ[name]
     signal.signal(signal.SIGTERM, _end)
-    if given.only not in ("startup", "cancel"):
+    machine()
+    if given.only in (None, "sides", "hop"):
         with (
             tempfile.TemporaryDirectory(prefix="skillfleet-bench-") as folder,
             Pair(Path(folder), TOOL_SLOTS, AT_ONCE) as pair,
         ):
-            machine(pair)
+            parts_of(pair)
             if given.only != "hop":
                 side_by_side(pair, size)
                 processor_time(pair, size)
@@ -176,6 +187,8 @@ def main() -> None:
         startup(size)
     if given.only in (None, "cancel"):
         cancel(size)
+    if given.only in (None, "execution"):
+        execution(quick=given.quick)
 
 
 def _end(*_: Any) -> None:

@@ -4,6 +4,8 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+ENOUGH_FOR_P99 = 100
+
 Case = Callable[[], Sequence[float]]
 """One round of one side: its samples."""
 
@@ -15,6 +17,7 @@ class Summary:
     median: float
     low: float
     high: float
+    p99: float
     runs: int
 
 
@@ -35,14 +38,33 @@ def summary(samples: Sequence[float]) -> Summary:
         median=statistics.median(ordered),
         low=ordered[round(last * 0.1)],
         high=ordered[round(last * 0.9)],
+        p99=ordered[round(last * 0.99)],
         runs=len(ordered),
     )
 
 
-def row(name: str, found: Summary, unit: str) -> str:
-    return f"  {name:<28}{found.median:>9.2f} {unit:<5}  ({found.low:.2f} to {found.high:.2f}, {found.runs} runs)"
+def row(name: str, found: Summary, unit: str, ratio: str = "") -> str:
+    p99 = f", p99 {found.p99:.2f}" if found.runs >= ENOUGH_FOR_P99 else ""
+    spread = f"({found.low:.2f} to {found.high:.2f}{p99}, {found.runs} runs)"
+    return f"  {name:<28}{found.median:>9.2f} {unit:<5}  {spread}{ratio}"
 
 
 def compared(ours: Summary, peer: Summary, *, more_is_better: bool) -> str:
-    factor = ours.median / peer.median if more_is_better else peer.median / ours.median
+    factor = better_by(ours, peer, more_is_better=more_is_better)
     return f"  {'':<28}{factor:>9.2f} times {'as many' if more_is_better else 'as fast'} as the peer"
+
+
+def better_by(ours: Summary, peer: Summary, *, more_is_better: bool = False) -> float:
+    return ours.median / peer.median if more_is_better else peer.median / ours.median
+
+
+def at_least(what: str, found: float, wanted: float) -> str:
+    return _aim(what, f"{found:.2f}, aim at least {wanted:g}", found >= wanted)
+
+
+def at_most(what: str, found: float, wanted: float, unit: str = "") -> str:
+    return _aim(what, f"{found:.2f}, aim at most {wanted:.4g}{unit}", found <= wanted)
+
+
+def _aim(what: str, figures: str, met: bool) -> str:
+    return f"  {'aim met' if met else 'AIM MISSED'}: {what}: {figures}"

@@ -27,6 +27,12 @@ def container(scratch: Path) -> Runtime:
 
 RUNTIMES: dict[str, Callable[[Path], Runtime]] = {"process": ProcessRuntime, "warm": warm, "container": container}
 
+
+def sums(name: str) -> bool:
+    """Whether a run of that runtime is limited as a whole, by whoever we are."""
+    return name == "container" or isinstance(find_cgroups(), Cgroups)
+
+
 HOLDING: tuple[Isolation, ...] = ("sandbox", "container", "gvisor")
 """What holds hostile code."""
 
@@ -35,10 +41,12 @@ HOLDING: tuple[Isolation, ...] = ("sandbox", "container", "gvisor")
 class Group:
     """Cases that hold for every runtime, but for those in `not_for` (with the reason).
 
-    `held`: they need a host on which the runtime's results say that it holds hostile code.
+    `held`: they need a host on which the runtime's results say that it holds hostile code. `summed`: and control
+    groups, which are root's: an ordinary user's sandbox limits the memory of each process by itself.
     """
 
     held: bool = False
+    summed: bool = False
     not_for: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -66,6 +74,7 @@ GROUPS: dict[str, Group] = {
     "endurance": Group(),
     "network": Group(not_for={"container": "the engine's bridge leads outside, not to the host's own loopback"}),
     "bombs": Group(held=True, not_for=NO_WALLS),
+    "memory bombs": Group(held=True, summed=True, not_for=NO_WALLS),
     "secrecy": Group(held=True, not_for=NO_WALLS),
 }
 
@@ -76,6 +85,7 @@ class Wanted:
 
     name: str
     held: bool
+    summed: bool
 
 
 def applies(group: str) -> pytest.MarkDecorator:
@@ -85,5 +95,5 @@ def applies(group: str) -> pytest.MarkDecorator:
     for name in RUNTIMES:
         reason = rules.not_for.get(name)
         marks = [pytest.mark.skip(reason=f"not for {name}: {reason}")] if reason else []
-        chosen.append(pytest.param(Wanted(name, rules.held), id=name, marks=marks))
+        chosen.append(pytest.param(Wanted(name, rules.held, rules.summed), id=name, marks=marks))
     return pytest.mark.parametrize("runtime", chosen, indirect=True)

@@ -24,7 +24,7 @@ def all_is_free_again(bench: Bench) -> bool:
     return [int(done.stdout or 0) for done in (memory, disk, processes)] == [150 * bombs.MB, 40, 20]
 
 
-@applies("bombs")
+@applies("memory bombs")
 class TestMemory:
     @pytest.mark.parametrize("script", [bombs.BIG_BLOCK, bombs.MEMORY_FILE], ids=["heap", "memfd"])
     def test_too_much_memory_is_told_from_other_ends(self, bench: Bench, script: str) -> None:

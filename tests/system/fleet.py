@@ -140,7 +140,7 @@ def _lives_in(process: psutil.Process, folder: str) -> bool:
     try:
         places = (process.cwd(), *process.environ().values())
         return any(place.startswith(folder) for place in places)
-    except psutil.Error:
+    except (psutil.Error, OSError):  # OSError: a stranger's folder with too long a name
         return False
 
 

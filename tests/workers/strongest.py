@@ -1,4 +1,4 @@
-"""The strongest runtime that works on this machine."""
+"""The strongest runtime that works on this machine, and how code gets around what code mode refuses."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +9,9 @@ from tests.conformance.table import warm
 from skillfleet_workers.runtimes.base import Runtime
 from skillfleet_workers.runtimes.isolation import probe
 from skillfleet_workers.runtimes.process import ProcessRuntime
+
+BEHIND = "[c for c in ().__class__.__base__.__subclasses__() if c.__name__ == '_wrap_close'][0].__init__.__globals__"
+"""The way out of restricted builtins that every tutorial shows: os, by its globals."""
 
 
 @contextmanager

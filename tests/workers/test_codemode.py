@@ -9,18 +9,15 @@ from typing import Any
 import pytest
 from tests.conformance.outside import servers
 from tests.conftest import Require
-from tests.workers.strongest import strongest
+from tests.workers.strongest import BEHIND, strongest
 
 from skillfleet_workers import CodeModeRuntime
-from skillfleet_workers.runtimes.code_runs import LOST_RESULT, NO_RESULT, RESULT_LIMIT_BYTES
+from skillfleet_workers.runtimes.code_runs import LOST_RESULT, NO_RESULT, RESULT_LIMIT_BYTES, answered, code_run
 from skillfleet_workers.wire.execution import OUTPUT_LIMIT_BYTES, ScriptExecution
 from skillfleet_workers.wire.shown import SHOWN_LIMIT_CHARS, shown_to_model
 
 SPEC = {"openapi": "3.1.0", "paths": {"/users": {"get": {}}, "/users/{id}": {"get": {}}, "/pets": {"get": {}}}}
 CTX = {"base": "https://api", "seen": []}
-
-BEHIND = "[c for c in ().__class__.__base__.__subclasses__() if c.__name__ == '_wrap_close'][0].__init__.__globals__"
-"""The way out of restricted builtins that every tutorial shows: os, by its globals."""
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +175,19 @@ def test_a_spec_of_five_megabytes_is_searched(tmp_path: Path) -> None:
         assert len(json.dumps(large.get_tool_definitions())) < 3_000
 
 
+@pytest.mark.parametrize(
+    "answer",
+    ['{"truncated": true, "bytes": 1e999, "value": ""}', '{"truncated": false, "bytes": 1, "value": 1e999}',
+     '{"truncated": false, "bytes": 1, "value": "\\ud800"}', '{"truncated": false, "bytes": 1, "value": NaN}',
+     '{"truncated": true, "bytes": [], "value": ""}', '{"bytes": 1}', "[]", "1", "", "{", "[" * 100_000],
+)  # fmt: skip
+def test_an_answer_that_the_runner_did_not_write_is_a_failure_and_no_more(answer: str) -> None:
+    asked = code_run("1", {})
+    run = answered(ScriptExecution(status="succeeded", returncode=0, stdout=f"words\n{asked.token}{answer}\n"), asked)
+    assert (run.status, run.events, run.stdout) == ("failed", (), "words")
+    assert "the result cannot be read" in (run.error or "") and run.model_dump_json()
+
+
 @pytest.fixture(scope="module")
 def unheld() -> Iterator[CodeModeRuntime]:
     """What the same code reaches where no sandbox holds it."""
@@ -212,6 +222,14 @@ def test_it_reaches_no_network_around_the_refusals_either(
         assert runtime.run(code).stderr.splitlines()[-1].startswith("ConnectionRefusedError: ")
         assert outside.heard == []
         assert unheld.run(code).result == len(b"from the code")
+
+
+def test_a_search_has_no_network_even_where_execute_has(require: Require, tmp_path: Path) -> None:
+    code = f"{BEHIND}['readlink']('/proc/self/ns/net')"
+    with strongest(tmp_path) as below, CodeModeRuntime(SPEC, runtime=below, network="host") as online:
+        shared, alone = online.execute(code), online.search(code)
+        require(shared.isolation == "sandbox", "nothing holds hostile code here")
+        assert shared.result == str(Path("/proc/self/ns/net").readlink()) != alone.result
 
 
 def test_the_two_tools_are_defined_with_the_shape_of_the_spec_and_the_keys_of_the_context(

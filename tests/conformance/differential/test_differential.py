@@ -27,14 +27,13 @@ from skillfleet_workers.runtimes.base import RunRequest, Runtime
 
 DEEPER = "it reaches the recursion limit two calls earlier: C calls lie below its first frame"
 
-KNOWN: dict[str, dict[str, str]] = {
-    "warm": {
-        "stdlib/deep_structures": DEEPER,
-        "tracebacks/recursion": DEEPER,
-        "tracebacks/recursion_caught": DEEPER,
-        "introspection/pending_exit_work": "a callback of the interpreter's own is registered with atexit",
-    }
+FORKED = {
+    "stdlib/deep_structures": DEEPER,
+    "tracebacks/recursion": DEEPER,
+    "tracebacks/recursion_caught": DEEPER,
+    "introspection/pending_exit_work": "a callback of the interpreter's own is registered with atexit",
 }
+KNOWN: dict[str, dict[str, str]] = {"warm": FORKED, "container": FORKED}
 """By runtime: the cases in which it differs, which its documentation must tell, and why it may."""
 
 Ask = Callable[[Case, Form], RunRequest]
@@ -46,6 +45,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Ask:
     skill, clean = place_skill(tmp_path_factory.mktemp("differential") / "skill"), tmp_path_factory.mktemp("venv")
     # Of its own: what is installed beside the tests reaches into folders that no sandbox shows.
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", clean], check=True)
+    clean.chmod(0o755)  # whoever is in a sandbox may read an environment
     interpreter = clean / "bin" / "python"
     environment = clean_environment(skill, interpreter)
 

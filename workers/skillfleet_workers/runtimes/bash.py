@@ -17,7 +17,7 @@ class BashRuntime(Embedded):
 
     def __init__(
         self,
-        folder: Path | None = None,
+        folder: Path | str | None = None,
         *,
         runtime: Runtime | None = None,
         timeout_s: float = DEFAULT_TIMEOUT_S,

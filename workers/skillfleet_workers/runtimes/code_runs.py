@@ -15,7 +15,9 @@ RUNNER = Path(__file__).with_name("codemode_runner.py").read_text()
 IMPORTS = ("json", "re", "math", "datetime", "collections", "itertools", "functools", "urllib.parse")
 """What the code may import wherever nothing else is said (seed 004)."""
 
-PRELOAD = ("ast", "json", "re", "traceback", "datetime", "collections", "itertools", "functools", "urllib.parse")
+PRELOAD = (
+    "ast", "json", "re", "traceback", "typing", "datetime", "collections", "itertools", "functools", "urllib.parse",
+)  # fmt: skip
 """What the runner imports, and what it allows, but for what is part of every interpreter."""
 
 RESULT_LIMIT_BYTES = 1_048_576

@@ -37,7 +37,7 @@ class CodeModeRuntime(Embedded):
         *,
         mode: SandboxMode = "subprocess",
         runtime: Runtime | None = None,
-        folder: Path | None = None,
+        folder: Path | str | None = None,
         interpreter: Path | None = None,
         imports: Sequence[str] = IMPORTS,
         timeout_s: float = DEFAULT_TIMEOUT_S,

@@ -75,7 +75,7 @@ def _importer(allowed: tuple[str, ...]) -> Callable[..., object]:
 def told(error: BaseException, code: str) -> str:
     """The traceback with the code's own frames alone."""
     about = traceback.TracebackException(type(error), error, error.__traceback__, lookup_lines=False)
-    lines = code.splitlines()
+    lines = code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for one in _chain(about):
         one.stack = traceback.StackSummary.from_list(
             [_frame(frame, lines) for frame in one.stack if frame.filename == CODE]

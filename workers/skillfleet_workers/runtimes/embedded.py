@@ -18,7 +18,7 @@ class Embedded:
     """`runtime` None: plain processes, which hold accidents only, ended by `close`. `folder` None: an empty
     one; else whoever runs the scripts must be able to enter it."""
 
-    def __init__(self, runtime: Runtime | None, folder: Path | None) -> None:
+    def __init__(self, runtime: Runtime | None, folder: Path | str | None) -> None:
         with ExitStack() as opened:
             if runtime is None:
                 runtime = ProcessRuntime(Path(opened.enter_context(tempfile.TemporaryDirectory())))
@@ -26,7 +26,7 @@ class Embedded:
             if folder is None:
                 folder = Path(opened.enter_context(tempfile.TemporaryDirectory()))
                 folder.chmod(0o755)  # a sandbox is another user's
-            self.folder = folder
+            self.folder = Path(folder).resolve()
             self._runtime = runtime
             self._opened = opened.pop_all()
 

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..wire.execution import Isolation
+from .base import RuntimeUnavailableError
 from .cgroups import Cgroups, find_cgroups
 from .choice import ChosenRuntime, Offer
+from .container.engine import connect
 from .container.runtime import ContainerRuntime
-from .isolation import sandbox_trouble, sandbox_user
+from .isolation import at_least, sandbox_trouble, sandbox_user
 from .process import ProcessRuntime
 from .warm.runtime import WarmRuntime
 
@@ -28,12 +30,23 @@ def host_runtime(scratch: Path, minimum: Isolation, *, fleet: str = "", warm_mb:
         else:
             warm = WarmRuntime(_cgroups(), sandbox_user(), warm_mb)
             offers["warm"] = Offer(warm, warm.isolation)
-        if "DOCKER_HOST" in os.environ or os.access(DOCKER_SOCKET, os.W_OK):
+        held = any(at_least(offer.isolation, minimum) for offer in offers.values())
+        if ("DOCKER_HOST" in os.environ or os.access(DOCKER_SOCKET, os.W_OK)) and (held or _engine_answers()):
             container = ContainerRuntime(scratch, fleet=fleet, budget_mb=warm_mb)
             offers["container"] = Offer(container, container.isolation)
         return offers
 
     return ChosenRuntime(find, minimum)
+
+
+def _engine_answers() -> bool:
+    """Asked only where nothing else will do: it may take long not to answer."""
+    try:
+        connect().close()
+    except RuntimeUnavailableError as missing:
+        log.warning("scripts run without containers: %s", missing)
+        return False
+    return True
 
 
 def _cgroups() -> Cgroups | None:

@@ -115,7 +115,8 @@ def _event(line: str) -> Event:
 def strict_json(text: str) -> Any:
     """Raises: ValueError, RecursionError: it is no JSON, or none that can be handed on."""
     value = json.loads(text, parse_constant=_no_constant)
-    json.dumps(value, ensure_ascii=False).encode()  # Half a surrogate pair passes as JSON, but is no text.
+    # Half a surrogate pair passes as JSON, but is no text; 1e999 does, but is no number.
+    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     return value
 
 

@@ -71,7 +71,8 @@ def command(
         "--proc", "/proc", "--dev", "/dev", "--dir", "/tmp",
         "--ro-bind", "@0", f"{PROGRAM}/inside",
         *(word for number, path in enumerate(view.shown, 1) for word in ("--ro-bind", f"@{number}", str(path))),
-        "--remount-ro", "/", "--chdir", PROGRAM, "--clearenv",
+        # What one run left there would be seen by the next of the same interpreter.
+        "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", PROGRAM, "--clearenv",
         *(word for name, value in environment.items() for word in ("--setenv", name, value)),
     ]  # fmt: skip
     spec = json.dumps({"join": list(join), "user": user, "sources": sources})

@@ -12,8 +12,7 @@ KINDS = {str: "text", bool: "true or false", int: "number", float: "number", typ
 
 
 def shape(value: Any, depth: int = DEPTH) -> str:
-    """`{openapi, paths: {240: '/users', '/users/{id}', ...}, tags: [12 of {name}]}`: values of their own are left
-    out."""
+    """`{openapi, paths: {'/users': {...}, '/pets': {...}}, tags: [12 of {...}]}`: plain values are left out."""
     return short(_shape(value, depth), SHAPE_CHARS)
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import docker
 from docker.errors import DockerException
 from docker.utils.build import exclude_paths, tar
-from requests.exceptions import ReadTimeout, RequestException
+from requests.exceptions import RequestException
+from urllib3.exceptions import HTTPError
 
 from .engine import innermost
 from .images import Images, NoImageError
@@ -107,10 +108,8 @@ class Builds:
                     said.append(line.get("stream", "").strip())
                     if wrong := line.get("error", "") or stop():
                         break
-            except ReadTimeout:
-                wrong = self._too_long
-            except (DockerException, RequestException) as failed:
-                wrong = self._too_long if "timed out" in str(failed) else innermost(failed)
+            except (DockerException, RequestException, HTTPError) as failed:
+                wrong = stop() or innermost(failed)
             finally:
                 api.close()
         if wrong:

@@ -1,7 +1,9 @@
 """The Docker engine: reached, named in errors, and swept of what dead workers have left."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from http import HTTPStatus
 
 import docker
 from docker.errors import APIError, DockerException, NotFound
@@ -14,6 +16,8 @@ OWNER_LABEL = "skillfleet.owner"
 FLEET_LABEL = "skillfleet.fleet"
 ANSWER_TIMEOUT_S = 60
 POOLED_CONNECTIONS = 64
+REMOVAL_PATIENCE_S = 20.0
+POLL_S = 0.02
 GVISOR = "runsc"
 HOW_TO_START = "start one (systemctl start docker), or name another in DOCKER_HOST"
 
@@ -48,16 +52,24 @@ def engine_trouble(what: str) -> Iterator[None]:
 
 
 def remove(client: docker.DockerClient, container: str) -> None:
-    """Kill it and all in it; harmless where it is gone, or is on its way."""
-    with suppress(APIError):
+    """Kill it and all in it; it is gone when this returns, and may be so before.
+
+    Raises:
+        APIError: the engine does not manage.
+    """
+    with suppress(APIError):  # it has ended
         client.api.kill(container)
-    try:
-        client.api.remove_container(container, force=True, v=True)
-    except NotFound:
-        pass
-    except APIError as wrong:
-        if wrong.status_code != 409:  # the engine removes it already
-            raise
+    give_up = time.monotonic() + REMOVAL_PATIENCE_S
+    while True:
+        try:
+            client.api.remove_container(container, force=True, v=True)
+        except NotFound:
+            return
+        except APIError as wrong:
+            # The engine removes it already, as it does with a warm one that has ended.
+            if wrong.status_code != HTTPStatus.CONFLICT or time.monotonic() > give_up:
+                raise
+            time.sleep(POLL_S)
 
 
 def owned(client: docker.DockerClient, owner: Owner | None = None) -> dict[str, Owner]:

@@ -24,7 +24,7 @@ from .images import Image
 from .place import SOCKET, Place
 
 START_MEMORY_MB = 2048
-KILL_GRACE_S = 0.1
+KILL_GRACE_S = 0.5
 """What hinders its init in a container can't be told from it: then all of the container is killed."""
 
 COUNTER_BYTES = 512
@@ -84,11 +84,18 @@ class WarmContainer:
         return lease
 
     def oom_kills(self) -> int:
-        words = os.pread(self._events, COUNTER_BYTES, 0).split()
-        return int(words[words.index(b"oom_kill") + 1])
+        words = self._counted(self._events).split()
+        return int(words[words.index(b"oom_kill") + 1]) if words else 0
 
     def memory_bytes(self) -> int:
-        return int(os.pread(self._usage, COUNTER_BYTES, 0)) if self._usage >= 0 else 0
+        return int(self._counted(self._usage) or 0)
+
+    def _counted(self, counter: int) -> bytes:
+        """Empty where the container is gone, or not there yet."""
+        try:
+            return os.pread(counter, COUNTER_BYTES, 0)
+        except OSError:
+            return b""
 
     def end(self) -> None:
         if self._channel is not None:

@@ -29,6 +29,7 @@ from .interpreter import Host, shown_paths
 from .place import Place
 
 DESCRIPTORS = 4
+END_PATIENCE_S = 5.0
 log = logging.getLogger(__name__)
 
 
@@ -84,7 +85,7 @@ class PlainContainer:
         if self._container is not None:
             remove(self._host.client, self._container)
         if self._keeper is not None:
-            self._keeper.join()
+            self._keeper.join(END_PATIENCE_S)  # its last act waits for the caller's
             self._keeper = None
 
     def _keep(self, control: socket.socket, place: Place) -> None:
@@ -110,28 +111,28 @@ class PlainContainer:
             self._container = client.containers.create(**wanted, stdin_open=bool(stdin)).id
         try:
             with engine_trouble("a container was lost"):
-                self._run(self._container, stdin, order, control)
+                ending = self._run(self._container, stdin, order, control)
         finally:
             remove(client, self._container)
             self._container = None
+        control.sendall(f"{ending}\ndone 0\n".encode())
 
-    def _run(self, container: str, stdin: bytes, order: Order, control: socket.socket) -> None:
+    def _run(self, container: str, stdin: bytes, order: Order, control: socket.socket) -> str:
+        """The line that tells how it ended."""
         api = self._host.client.api
         with contextlib.closing(Attached(self._host.client, container, stdin=bool(stdin))) as attached:
             try:
                 api.start(container)
             except APIError as refused:
-                control.sendall(f"failed {innermost(refused)}\ndone 0\n".encode())
-                return
+                return f"failed {innermost(refused)}"
             control.sendall(b"started 0\n")
             feeder = threading.Thread(target=_feed, args=(attached, stdin), daemon=True)
             feeder.start()
             killed = self._pumped(container, attached, order, control)
             feeder.join()
-        state = self._host.client.api.wait(container)
-        found = api.inspect_container(container)["State"]
-        self._oom_kills += bool(found.get("OOMKilled"))
-        control.sendall(f"ended {raw_status(state['StatusCode'])} 0 0 {int(killed)}\ndone 0\n".encode())
+        code = api.wait(container)["StatusCode"]
+        self._oom_kills += bool(api.inspect_container(container)["State"].get("OOMKilled"))
+        return f"ended {raw_status(code)} 0 0 {int(killed)}"
 
     def _pumped(self, container: str, attached: Attached, order: Order, control: socket.socket) -> bool:
         """Pass on what it says until its end; whether we have brought that about."""

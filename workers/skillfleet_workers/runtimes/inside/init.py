@@ -62,6 +62,7 @@ def _hold(
     up.close()
     theirs.close()
     os.close(work)
+    _signal.signal(_signal.SIGCHLD, lambda *_: _bury_orphans(child))
     poller = select.poll()
     watched = os.pidfd_open(child)
     poller.register(watched, select.POLLIN)
@@ -77,7 +78,17 @@ def _hold(
             return _tell_end(config, control, child, True)
 
 
+def _bury_orphans(child: int) -> None:
+    """Of a script that lives: unburied they would fill its limit of processes."""
+    try:
+        while (dead := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) and dead.si_pid != child:
+            os.waitpid(dead.si_pid, 0)
+    except ChildProcessError:
+        pass
+
+
 def _tell_end(config: Config, control: _socket.socket, child: int, ordered: bool) -> None:
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
     if ordered:
         os.kill(child, KILLED)
     _, status, used = os.wait4(child, 0)
@@ -117,14 +128,17 @@ def _is_ending(pid: int) -> bool:
 
 def _kill_below() -> int:
     others = 0
+    ending: set[int] | None = None
     while True:
         with open("/proc/thread-self/children") as listing:
             below = [int(pid) for pid in listing.read().split()]
         if not below:
             return others
+        if ending is None:  # later looks are a race with what forks
+            ending = {pid for pid in below if _is_ending(pid)}
         for pid in below:
             os.kill(pid, KILLED)
-        others += sum(os.waitpid(pid, 0)[1] & 0x7F == KILLED for pid in below)
+        others += sum(os.waitpid(pid, 0)[1] & 0x7F == KILLED and pid not in ending for pid in below)
 
 
 def _say(control: _socket.socket, line: str) -> None:

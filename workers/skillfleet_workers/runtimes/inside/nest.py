@@ -16,6 +16,8 @@ OWN_NAMESPACES = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC
 MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC = 2, 4, 8, 4096, 16384
 SYS_CLONE = {"x86_64": 56, "aarch64": 220}
 CAPABILITY_VERSION_3 = 0x20080522
+FILES_PER_MB = 256
+"""As many as fit where each has a page: empty ones take none of the file system's size, but the kernel's memory."""
 
 OWN_IDS = os.getuid(), os.getgid()
 """Before a clone: in a new user namespace nobody has a number until it is mapped."""
@@ -50,7 +52,8 @@ def furnish(config: Config) -> None:
     for name, line in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
         _write(f"/proc/self/{name}", line)
     covered = [(path, os.open(path, os.O_PATH)) for path in config.hidden]
-    _mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, f"size={config.disk_mb}m,mode=755")
+    options = f"size={config.disk_mb}m,nr_inodes={config.disk_mb * FILES_PER_MB},mode=755"
+    _mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, options)
     for place in ("/dev/shm", "/tmp"):  # of one file system: its size bounds them together
         part = "/tmp/" + os.path.basename(place)
         os.mkdir(part)

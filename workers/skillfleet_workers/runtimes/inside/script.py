@@ -128,6 +128,8 @@ def read_request(control: _socket.socket, config: Config) -> Request:
         os.dup2(descriptor, wanted)
     if len(streams) > 3:
         write_source(streams[3], request.script)
+    for descriptor in streams:  # received ones outlive an exec
+        os.close(descriptor)
     control.sendall(b"started %d\n" % os.getpid())
     if config.execs:
         execute(request, control)
