@@ -73,9 +73,11 @@ class Soak:
 
     def clear(self) -> None:
         """Kill all that waits, then have one interpreter of each kind: the same state whatever was before."""
-        for _, process in ours():
+        victims = [process for _, process in ours()]
+        for victim in victims:
             with contextlib.suppress(psutil.Error):
-                process.kill()
+                victim.kill()
+        psutil.wait_procs(victims, SETTLE_S)
         if self.killer.engine is not None:
             for container in owned(self.killer.engine, this_process()):
                 remove(self.killer.engine, container)

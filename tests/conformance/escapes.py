@@ -113,7 +113,7 @@ THE_MACHINE = {
 
 FILES = {
     "the passwords": "read('/etc/shadow')",
-    "root's own": "read('/root/.profile')",
+    "root's own": "read(os.path.join('/root', '.profile'))",
     "a place beside its own code": "write('/run/skillfleet/inside/planted')",
     "a hard link": "os.link('/etc/passwd', home + '/passwd')",
     "the memory of a program": "write(sys.executable)",
@@ -170,7 +170,7 @@ print(made)
 TOLD_AT_IMPORT = """
 import os, socket
 found = []
-for path in ("/etc/shadow", "/root/.profile"):
+for path in ("/etc/shadow", os.path.join("/root", ".profile")):
     if os.access(path, os.R_OK):
         found.append(path)
 try:

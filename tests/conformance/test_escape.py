@@ -55,7 +55,9 @@ class TestEscape:
 
     def test_empty_files_are_limited_as_full_ones_are(self, bench: Bench) -> None:
         done = bench.run(escapes.EMPTY_FILES, limits=Limits(memory_mb=256, pids=64, disk_mb=16))
-        assert done.status == "oom_killed" or 0 < int(done.stdout) <= 16 * 256
+        # A container has no limit for them, but their memory is counted.
+        by_memory = bench.name == "container" and done.status == "oom_killed"
+        assert by_memory or 0 < int(done.stdout) <= 16 * 256
         assert bench.run("print(1)").stdout == "1\n"
 
     def test_more_memory_than_its_limit_is_never_had(self, bench: Bench) -> None:

@@ -13,6 +13,7 @@ from tests.conformance.harness import PATIENCE_S, Bench, eventually
 from tests.conformance.living import holders
 
 from skillfleet_workers.runtimes.base import RuntimeUnavailableError
+from skillfleet_workers.runtimes.cgroups import PREFIX
 from skillfleet_workers.wire.execution import ScriptExecution
 
 FILE_LEFT = "import os; open(os.path.join(os.environ['TMPDIR'], 'left'), 'w').write('x' * 1_000_000)"
@@ -44,7 +45,8 @@ def held(scratch: Path) -> Held:
         len(us.children(recursive=True)),
         us.num_threads(),
         len(Path("/proc/self/mountinfo").read_text().splitlines()),
-        sum(1 for _ in Path("/sys/fs/cgroup").rglob("cgroup.procs")),
+        # os.walk goes on where a group vanishes under it.
+        sum("cgroup.procs" in files and PREFIX in folder for folder, _, files in os.walk("/sys/fs/cgroup")),
         sum(1 for _ in scratch.rglob("*")),
         sum(1 for _ in Path("/dev/shm").iterdir()),
     )

@@ -1,10 +1,16 @@
 """What a scripted model says in these tests, and the scripts that it has run."""
 
 import json
+import os
 import secrets
+import signal
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import psutil
+from tests.conformance.living import NAME_LENGTH, named
 
 SKILL = """---
 name: lab
@@ -27,9 +33,46 @@ def python(script: str, alias: str | None = None, **more: Any) -> Call:
     return call("run_python_script", alias, skill_name="lab", script=script, **more)
 
 
-def holding(marker: Path, gate: Path | None = None, alias: str | None = None) -> Call:
-    """Runs `held`, and far longer than any test waits: only what the test does ends it."""
-    return python(held(marker, gate), alias, timeout=900)
+@dataclass(frozen=True)
+class Held:
+    """A script that says so and then waits until it is let go. It is known by its process's name, and told by a
+    signal: a sandbox shares no folder with its host."""
+
+    mark: str = field(default_factory=lambda: secrets.token_hex(NAME_LENGTH // 2))
+
+    @property
+    def script(self) -> str:
+        return f"""
+import ctypes, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+print("holding", flush=True)
+ctypes.CDLL(None).prctl(15, b"{self.mark}:up", 0, 0, 0)
+signal.sigwait([signal.SIGUSR1])
+print("let go")
+"""
+
+    def pids(self) -> list[int]:
+        """Of all that run it, as the host sees them."""
+        return named(self.mark, "up")
+
+    def runs(self) -> bool:
+        return bool(self.pids())
+
+    def process(self) -> psutil.Process:
+        """Of the one that runs it, alive."""
+        (pid,) = self.pids()
+        process = psutil.Process(pid)
+        assert process.is_running()
+        return process
+
+    def let_go(self) -> None:
+        for pid in self.pids():
+            os.kill(pid, signal.SIGUSR1)
+
+
+def holding(held: Held, alias: str | None = None) -> Call:
+    """Far longer than any test waits: only what the test does ends it."""
+    return python(held.script, alias, timeout=900)
 
 
 def replies(turns: Sequence[Turn]) -> dict[str, Any]:
@@ -40,32 +83,3 @@ def write_script(folder: Path, turns: Sequence[Turn]) -> Path:
     path = folder / f"script-{secrets.token_hex(4)}.json"
     path.write_text(json.dumps(replies(turns)))
     return path
-
-
-def meeting(folder: Path, of: int, wait_s: float = 40) -> str:
-    """A script that ends well only when so many run at once: each waits until it sees them all."""
-    folder.mkdir(exist_ok=True)
-    return f"""
-import os, pathlib, sys, time
-folder = pathlib.Path({str(folder)!r})
-(folder / os.environ["SKILLFLEET_CALL_ID"]).touch()
-give_up = time.monotonic() + {wait_s}
-while len(list(folder.iterdir())) < {of}:
-    if time.monotonic() > give_up:
-        sys.exit("the others did not come")
-    time.sleep(0.01)
-print("met")
-"""
-
-
-def held(marker: Path, gate: Path | None = None) -> str:
-    """A script that writes its process id to `marker`, says so, and waits: for `gate`, or for ever."""
-    return f"""
-import os, pathlib, time
-pathlib.Path({str(marker)!r}).with_suffix(".new").write_text(str(os.getpid()))
-os.rename(pathlib.Path({str(marker)!r}).with_suffix(".new"), {str(marker)!r})
-print("holding", flush=True)
-while not {f"pathlib.Path({str(gate)!r}).exists()" if gate else "False"}:
-    time.sleep(0.01)
-print("let go")
-"""

@@ -9,7 +9,7 @@ import pytest
 from tests.model_answers import Raw, failure
 from tests.model_server import ModelServer
 from tests.system.fleet import COMMAND, Place, free_port, wait_for
-from tests.system.replies import holding
+from tests.system.replies import Held, holding
 from tests.system.servers import RedisServer
 
 KEYS = {"LLM_API_KEY": "sk-x", "LLM_API_BASE_URL": "http://127.0.0.1:9/v1", "LLM_MODEL_NAME": "m"}
@@ -110,9 +110,9 @@ def test_a_redis_without_a_fleet_says_how_to_start_one(place: Place) -> None:
 
 
 def test_a_conversation_outlives_the_redis_that_was_killed_under_it(place: Place) -> None:
-    marker = place.folder / "marker"
-    submit = place.start("submit", "--model", place.script([holding(marker)], "Never said."), "Wait.")
-    wait_for(marker.exists, "the script runs")
+    held = Held()
+    submit = place.start("submit", "--model", place.script([holding(held)], "Never said."), "Wait.")
+    wait_for(held.runs, "the script runs")
     with place.fleet() as fleet:
         (before,) = fleet.list()
         (server,) = place.commands("redis-server")

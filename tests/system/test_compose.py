@@ -2,7 +2,9 @@
 
 import base64
 import json
+import re
 import socket
+import subprocess
 import time
 import urllib.error
 import urllib.request
@@ -12,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.system.docker_engine import Compose, find_images, require_engine, write_env_file
+from tests.system.docker_engine import ROOT, Compose, find_images, require_engine, write_env_file
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1500)]
 
@@ -111,6 +113,40 @@ def test_a_skill_gets_its_packages_though_the_root_is_read_only(fleet: Compose) 
     report = _converse(fleet, "tables", ["import tabulate; print(tabulate.__version__)"])
 
     assert report["answer"].strip() == "The answer is 0.9.0"
+
+
+def _isolations(fleet: Compose) -> set[str]:
+    """What the results in the backend say of themselves."""
+    ask = ("exec", "-T", "redis", "redis-cli", "-n", "1")
+    keys = [key for key in fleet.output(*ask, "--scan").splitlines() if "task-meta" in key]
+    results = [json.loads(fleet.output(*ask, "get", key))["result"] for key in keys]
+    return {result["isolation"] for result in results if "isolation" in result}
+
+
+def _strongest(doctor: str) -> str:
+    return str(next(line["detail"] for line in json.loads(doctor) if line["what"].endswith(" demanded")))
+
+
+def test_a_script_is_held_by_its_workers_container_and_its_result_says_so(fleet: Compose) -> None:
+    assert _converse(fleet, "calculator", ["print(1)"])["status"] == "completed"
+    assert _isolations(fleet) == {"process"}
+    assert "at most process here" in _strongest(
+        fleet.run("exec", "-T", "worker", "skillfleet", "doctor", "--json").stdout
+    )
+
+
+def test_a_worker_with_the_options_of_the_readme_has_the_sandbox(fleet: Compose, tmp_path: Path) -> None:
+    (options,) = re.findall(r"^--security-opt .*$", (ROOT / "deploy" / "README.md").read_text(), re.MULTILINE)
+    hardened = "--rm --init --read-only --cap-drop ALL --security-opt no-new-privileges --tmpfs /tmp:mode=1777,exec"
+    place = "--tmpfs /var/lib/skillfleet:uid=10001,gid=10001,mode=0700,exec"
+    _write_skill(tmp_path / "skills", "calculator")
+    tmp_path.chmod(0o755)
+    run = ["docker", "run", *hardened.split(), *place.split(), "--volume", f"{tmp_path / 'skills'}:/skills:ro"]
+    doctor = ("skillfleet-worker:test", "doctor", "--json")
+    held: dict[str, list[str]] = {"sandbox": options.split(), "process": []}
+    for strongest, more in held.items():
+        done = subprocess.run([*run, *more, *doctor], capture_output=True, text=True, check=False)
+        assert f"at most {strongest} here" in _strongest(done.stdout)
 
 
 def test_flower_shows_nothing_without_its_password(fleet: Compose, flower_port: int) -> None:

@@ -11,13 +11,13 @@ from pathlib import Path
 import psutil
 import pytest
 from tests.system.fleet import Place, running_fleet, wait_for
-from tests.system.replies import holding
+from tests.system.replies import Held, holding
 from tests.system.servers import RedisServer
 from tests.system.test_lone_fleet import started_script
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class Waiting:
     """A fleet of one worker whose one call runs until it may end."""
 
     redis: RedisServer
@@ -27,31 +27,31 @@ class Held:
 
 
 @pytest.fixture
-def held(tmp_path: Path, state_dir: Path) -> Iterator[Held]:
-    marker, gate = tmp_path / "marker", tmp_path / "gate"
+def waiting(tmp_path: Path, state_dir: Path) -> Iterator[Waiting]:
+    held = Held()
     with RedisServer(tmp_path / "redis") as server:
         place = Place(state_dir, {"SKILLFLEET_REDIS_URL": server.url})
         with running_fleet(place, workers=1) as (_, worker):
             with place.fleet() as fleet:
-                fleet.submit("Wait.", model=place.script([holding(marker, gate)], "Done."), detach=True)
-            yield Held(server, worker, started_script(place, marker), gate.touch)
+                fleet.submit("Wait.", model=place.script([holding(held)], "Done."), detach=True)
+            yield Waiting(server, worker, started_script(held), held.let_go)
 
 
-def test_a_call_that_ends_while_its_worker_stops_is_told(held: Held) -> None:
-    ear = Ear(held.redis)
-    held.worker.send_signal(signal.SIGTERM)
+def test_a_call_that_ends_while_its_worker_stops_is_told(waiting: Waiting) -> None:
+    ear = Ear(waiting.redis)
+    waiting.worker.send_signal(signal.SIGTERM)
     wait_for(lambda: ear.hears("worker-offline"), "the worker takes nothing more")
-    assert held.script.is_running()
-    held.end()
+    assert waiting.script.is_running()
+    waiting.end()
     wait_for(lambda: ear.hears("task-succeeded"), "the end is told")
 
 
-def test_a_call_that_ends_while_redis_is_away_is_told(held: Held) -> None:
-    held.redis.kill()
-    held.end()
-    wait_for(lambda: not held.script.is_running(), "the script has ended")
-    held.redis.start()
-    ear = Ear(held.redis)
+def test_a_call_that_ends_while_redis_is_away_is_told(waiting: Waiting) -> None:
+    waiting.redis.kill()
+    waiting.end()
+    wait_for(lambda: not waiting.script.is_running(), "the script has ended")
+    waiting.redis.start()
+    ear = Ear(waiting.redis)
     wait_for(lambda: ear.hears("task-succeeded"), "the end is told")
 
 

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 from tests.system.fleet import Place, interrupt, wait_for
-from tests.system.replies import holding, python
+from tests.system.replies import Held, holding, python
 from tests.system.test_lone_fleet import started_script, statuses
 
 from skillfleet.errors import FleetError
 
 
 def test_a_closed_terminal_ends_submit_and_all_that_it_started(place: Place) -> None:
-    marker = place.folder / "marker"
-    submit = place.start("submit", "--model", place.script([holding(marker)], "Never said."), "Wait.")
-    script = started_script(place, marker)
+    held = Held()
+    submit = place.start("submit", "--model", place.script([holding(held)], "Never said."), "Wait.")
+    script = started_script(held)
 
     assert interrupt(submit, signal.SIGHUP) == 130
     assert not script.is_running()
@@ -36,8 +36,8 @@ def test_a_closed_terminal_ends_up_and_its_redis(place: Place) -> None:
 
 @pytest.mark.parametrize("moment", ["redis/server-version", "redis/redis.sock", "worker.log"])
 def test_ctrl_c_while_it_starts_leaves_no_process(place: Place, moment: str) -> None:
-    marker = place.folder / "marker"
-    submit = place.start("submit", "--model", place.script([holding(marker)], "Never said."), "Wait.")
+    held = Held()
+    submit = place.start("submit", "--model", place.script([holding(held)], "Never said."), "Wait.")
     wait_for((place.state_dir / moment).exists, "it has come that far")
 
     assert interrupt(submit) == 130
@@ -46,7 +46,7 @@ def test_ctrl_c_while_it_starts_leaves_no_process(place: Place, moment: str) -> 
 
 
 def test_ctrl_c_at_any_line_of_starting_and_ending_leaves_no_process(place: Place) -> None:
-    script = place.script([holding(place.folder / "marker")], "Never said.")
+    script = place.script([holding(Held())], "Never said.")
     told = subprocess.run(
         [sys.executable, "-m", "tests.system.interrupted_fleet", str(place.folder), script, "24"],
         cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=150, check=False,
@@ -58,13 +58,13 @@ def test_ctrl_c_at_any_line_of_starting_and_ending_leaves_no_process(place: Plac
 
 
 def test_a_follower_told_to_end_stops_the_redis_that_nobody_else_uses(place: Place) -> None:
-    marker = place.folder / "marker"
+    held = Held()
     up = place.start("up", "--no-flower")
     wait_for(place.socket.exists, "redis is there")
     with place.fleet() as fleet:
         wait_for(lambda: len(fleet.running()) == 2, "the fleet is there")
-        name = fleet.submit("Wait.", model=place.script([holding(marker)], "Never said."), detach=True)
-    wait_for(marker.exists, "the script has started")
+        name = fleet.submit("Wait.", model=place.script([holding(held)], "Never said."), detach=True)
+    wait_for(held.runs, "the script has started")
     follow = place.start("follow", name)
     wait_for(lambda: "run_python_script" in place.log("follow"), "it follows")
 
@@ -78,9 +78,9 @@ def test_a_follower_told_to_end_stops_the_redis_that_nobody_else_uses(place: Pla
 
 
 def test_a_second_ctrl_c_leaves_no_process_either(place: Place) -> None:
-    marker = place.folder / "marker"
-    submit = place.start("submit", "--model", place.script([holding(marker)], "Never said."), "Wait.")
-    script = started_script(place, marker)
+    held = Held()
+    submit = place.start("submit", "--model", place.script([holding(held)], "Never said."), "Wait.")
+    script = started_script(held)
     submit.send_signal(signal.SIGINT)
 
     assert interrupt(submit) == 130
@@ -91,10 +91,10 @@ def test_a_second_ctrl_c_leaves_no_process_either(place: Place) -> None:
 
 
 def test_a_conversation_that_its_caller_walks_away_from_is_cancelled(place: Place) -> None:
-    marker = place.folder / "marker"
+    held = Held()
     with place.fleet() as fleet:
-        name = fleet.submit("Wait.", model=place.script([holding(marker)], "Never said."))
-        script = started_script(place, marker)
+        name = fleet.submit("Wait.", model=place.script([holding(held)], "Never said."))
+        script = started_script(held)
     assert not script.is_running()
     with place.fleet() as fleet:
         assert fleet.status(name).status == "cancelled"

@@ -2,19 +2,19 @@
 
 import json
 
-import psutil
 from tests.system.conftest import Shared
 from tests.system.fleet import Place, wait_for
-from tests.system.replies import call, holding
+from tests.system.replies import Held, call, holding
+from tests.system.test_lone_fleet import started_script
 
 EXPIRED = 4
 
 
 def test_a_conversation_out_of_time_expires_and_its_script_is_dead(place: Place) -> None:
-    marker = place.folder / "marker"
-    model = place.script([holding(marker)], "Never said.")
+    held = Held()
+    model = place.script([holding(held)], "Never said.")
     submit = place.start("submit", "--timeout", "6", "--model", model, "Wait.")
-    script = psutil.Process(int(wait_for(lambda: marker.exists() and marker.read_text(), "the script runs")))
+    script = started_script(held)
     assert script.is_running()
 
     with submit:
@@ -36,11 +36,11 @@ def test_a_conversation_out_of_turns_expires(shared: Shared) -> None:
 
 
 def test_a_script_is_killed_on_a_running_fleet_too_when_time_is_up(shared: Shared) -> None:
-    marker = shared.place.folder / "out of time"
-    model = shared.place.script([holding(marker)], "Never said.")
+    held = Held()
+    model = shared.place.script([holding(held)], "Never said.")
     with shared.place.fleet() as fleet:
         name = fleet.submit("Wait.", model=model, timeout=3)
-        script = psutil.Process(int(wait_for(lambda: marker.exists() and marker.read_text(), "the script runs")))
+        script = started_script(held)
         assert script.is_running()
         assert fleet.result(name).status == "expired"
         wait_for(lambda: not script.is_running(), "the script is dead")

@@ -1,22 +1,18 @@
 """`submit` with nothing running: a fleet of its own, of which nothing is left, however it ends."""
 
 import signal
-from pathlib import Path
 
 import psutil
 import pytest
 from tests.system.fleet import Place, interrupt, wait_for
-from tests.system.replies import holding, python
+from tests.system.replies import Held, holding, python
 
 ANSWERING = ([python("print(6 * 7)", "six")], "It is ${six.stdout}.")
 
 
-def started_script(place: Place, marker: Path) -> psutil.Process:
-    """The process of a `held` script, alive."""
-    wait_for(marker.exists, "the script runs")
-    script = psutil.Process(int(marker.read_text()))
-    assert script.is_running()
-    return script
+def started_script(held: Held) -> psutil.Process:
+    wait_for(held.runs, "the script runs")
+    return held.process()
 
 
 def statuses(place: Place) -> list[str]:
@@ -37,10 +33,10 @@ def test_submit_answers_and_leaves_nothing_behind(place: Place) -> None:
 def test_an_interrupted_submit_cancels_its_conversation_and_kills_its_script(
     place: Place, number: signal.Signals
 ) -> None:
-    marker = place.folder / "marker"
-    model = place.script([holding(marker)], "Never said.")
+    held = Held()
+    model = place.script([holding(held)], "Never said.")
     submit = place.start("submit", "--model", model, "Wait.")
-    script = started_script(place, marker)
+    script = started_script(held)
 
     assert interrupt(submit, number) == 130
     assert not script.is_running()
@@ -51,10 +47,10 @@ def test_an_interrupted_submit_cancels_its_conversation_and_kills_its_script(
 
 def test_when_submit_is_killed_its_worker_and_its_script_end_and_the_conversation_is_kept(place: Place) -> None:
     """Redis stays: nobody is left to stop it, and it holds what was accepted."""
-    marker = place.folder / "marker"
-    model = place.script([holding(marker)], "Never said.")
+    held = Held()
+    model = place.script([holding(held)], "Never said.")
     submit = place.start("submit", "--model", model, "Wait.")
-    script = started_script(place, marker)
+    script = started_script(held)
     (worker,) = place.commands("worker")
 
     assert interrupt(submit, signal.SIGKILL) == -signal.SIGKILL
@@ -65,11 +61,11 @@ def test_when_submit_is_killed_its_worker_and_its_script_end_and_the_conversatio
 
 
 def test_two_lone_submits_share_a_state_folder_and_the_last_one_out_stops_redis(place: Place) -> None:
-    marker, gate = place.folder / "marker", place.folder / "gate"
-    longer = place.start("submit", "--model", place.script([holding(marker, gate, "a")], "${a.stdout}"), "Wait.")
-    wait_for(marker.exists, "the first one's script runs")
+    held = Held()
+    longer = place.start("submit", "--model", place.script([holding(held, "a")], "${a.stdout}"), "Wait.")
+    wait_for(held.runs, "the first one's script runs")
     shorter = place.cli("submit", "--model", place.script(*ANSWERING), "How much is 6 * 7?")
-    gate.touch()
+    held.let_go()
 
     assert (shorter.returncode, shorter.stdout, shorter.stderr) == (0, "It is 42.\n", "")
     answer, _ = longer.communicate(timeout=90)

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 import psutil
 import pytest
 from tests.system.fleet import Place, interrupt, wait_for
-from tests.system.replies import call, holding, python
+from tests.system.replies import Held, call, holding, python
+from tests.system.test_lone_fleet import started_script
 
 from skillfleet.conversations.models import TERMINAL
 from skillfleet.conversations.report import Report
@@ -58,26 +59,26 @@ def test_a_detached_submit_prints_the_id_under_which_the_answer_is_found(place: 
 
 
 def test_ctrl_c_in_a_follower_leaves_the_conversation_to_its_fleet(place: Place) -> None:
-    marker, gate = place.folder / "marker", place.folder / "gate"
-    model = place.script([holding(marker, gate, "a")], "${a.stdout}")
+    held = Held()
+    model = place.script([holding(held, "a")], "${a.stdout}")
     with up(place, workers=1) as fleet:
         submit = place.start("submit", "--model", model, "Wait.")
-        wait_for(marker.exists, "the script runs")
+        wait_for(held.runs, "the script runs")
         (name,) = (report.id for report in fleet.list())
 
         assert interrupt(submit) == 130
         assert name in place.log("submit")
         assert fleet.status(name).status == "running"
-        gate.touch()
+        held.let_go()
         assert fleet.result(name).answer == "holding\nlet go"
 
 
 def test_up_starts_a_killed_worker_again_and_the_conversation_goes_on(place: Place) -> None:
-    marker = place.folder / "marker"
-    model = place.script([holding(marker, alias="lost")], [call("list_skills")], "${lost.error}")
+    held = Held()
+    model = place.script([holding(held, "lost")], [call("list_skills")], "${lost.error}")
     with up(place, workers=1) as fleet:
         name = fleet.submit("Wait.", model=model)
-        script = psutil.Process(int(wait_for(lambda: marker.exists() and marker.read_text(), "the script runs")))
+        script = started_script(held)
         (victim,) = workers(fleet)
         assert script.is_running()
         psutil.Process(victim.pid).send_signal(signal.SIGKILL)
@@ -94,11 +95,11 @@ def test_up_starts_a_killed_worker_again_and_the_conversation_goes_on(place: Pla
 
 
 def test_ctrl_c_ends_up_and_all_that_runs_on_it(place: Place) -> None:
-    marker = place.folder / "marker"
-    model = place.script([holding(marker)], "Never said.")
+    held = Held()
+    model = place.script([holding(held)], "Never said.")
     with up(place, workers=1) as fleet:
         name = fleet.submit("Wait.", model=model)
-        script = psutil.Process(int(wait_for(lambda: marker.exists() and marker.read_text(), "the script runs")))
+        script = started_script(held)
         assert script.is_running()
     assert not script.is_running()
     with place.fleet() as fleet:
@@ -107,16 +108,16 @@ def test_ctrl_c_ends_up_and_all_that_runs_on_it(place: Place) -> None:
 
 @pytest.mark.parametrize("victim", ["orchestrator", "redis-server"])
 def test_up_starts_what_was_killed_again_and_a_running_script_keeps_its_result(place: Place, victim: str) -> None:
-    marker, gate = place.folder / "marker", place.folder / "gate"
-    model = place.script([holding(marker, gate, "a")], "${a.stdout}")
+    held = Held()
+    model = place.script([holding(held, "a")], "${a.stdout}")
     with up(place, workers=1) as fleet:
         name = fleet.submit("Wait.", model=model)
-        wait_for(marker.exists, "the script runs")
+        wait_for(held.runs, "the script runs")
         (process,) = place.commands(victim)
         process.kill()
         wait_for(lambda: "had died and is started again" in place.log("up"), "it is started again")
         wait_for(lambda: place.commands(victim), "it is there")
-        gate.touch()
+        held.let_go()
         report = wait_for(lambda: ended(place, name), "the conversation has ended")
         assert report and report.answer == "holding\nlet go"
 

@@ -16,6 +16,7 @@ from . import script
 from .config import Config
 from .nest import drop_capabilities, furnish, libc
 
+PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 KILLED = _signal.SIGKILL
 
@@ -43,6 +44,8 @@ def _be_init(config: Config, channel: int) -> script.Request:
     if not child:
         os.close(begun)
         theirs.close()
+        if not config.nested:  # else this is what the kernel does when process 1 of a namespace dies
+            libc.prctl(PR_SET_PDEATHSIG, KILLED, 0, 0, 0)
         script.prepare(config)
         return script.read_request(ours, config)  # closes `telling`, among all else
     os.close(telling)

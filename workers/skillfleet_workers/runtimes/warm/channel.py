@@ -121,7 +121,7 @@ class Channel:
                 raise DeadInterpreterError(f"a warm interpreter does not answer: {wrong}") from wrong
             if said == b"ready":
                 lease = Lease(socket.socket(fileno=descriptors[0]), descriptors[1])
-                if not _ended(lease.control):
+                if _silent(lease.control):
                     return lease
                 lease.close()
                 raise DeadInterpreterError("a spare has died while it waited")
@@ -130,11 +130,12 @@ class Channel:
             log.info("%s", said.decode("utf-8", "replace").strip())
 
 
-def _ended(control: socket.socket) -> bool:
-    """A spare says nothing before its request."""
+def _silent(control: socket.socket) -> bool:
+    """A spare that lives says nothing before its request."""
     try:
-        return not control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except BlockingIOError:
-        return False
-    except OSError:
         return True
+    except OSError:
+        return False
+    return False

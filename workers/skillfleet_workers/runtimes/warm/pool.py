@@ -55,6 +55,11 @@ class Pool:
             self.discard(interpreter, replace=True)
             return
         interpreter.ask()
+        self._keep(interpreter)
+
+    def _keep(self, interpreter: Warm) -> None:
+        """It has been asked for one spare, no more: where runs share a folder, a second one would be made ready in
+        what the first one's run leaves."""
         with self._lock:
             self._out.discard(interpreter)
             self._idle.append(interpreter)
@@ -127,7 +132,7 @@ class Pool:
             if self._closed or any(one.recipe == recipe for one in self._idle):
                 return
         with contextlib.suppress(RuntimeUnavailableError):  # whoever needs it next will be told
-            self.give_back(self._started(recipe))
+            self._keep(self._started(recipe))
 
     def _over_budget(self) -> list[Warm]:
         """Those to end; called under the lock. The one that was used last stays whatever it weighs."""

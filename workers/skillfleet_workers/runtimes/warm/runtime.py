@@ -18,6 +18,9 @@ from .recipe import recipe_for
 KEPT_OUT = "{folder}: its mode keeps out the user that a sandbox of root's runs scripts as: chmod -R o+rX {folder}"
 log = logging.getLogger(__name__)
 
+STARTS = 3
+"""Of a warm interpreter that does not come up, before it is given up."""
+
 
 class WarmRuntime:
     """Every run has processes, mounts, /tmp and IPC of its own, in a sandbox without network. Thread safe."""
@@ -51,15 +54,17 @@ class WarmRuntime:
             return ScriptExecution(status="failed", error=KEPT_OUT.format(folder=request.skill_root), **facts)
         if recipe.execs:
             facts["runtime"] = "process"
-        try:
-            return run_leased(request, recipe, self._pool, facts)
-        except NotUpError as wrong:
-            if recipe.execs:
-                raise
-            # An interpreter older than the program inside it, say; it can still be started for every run.
-            log.warning("%s is not kept warm: %s", request.interpreter, wrong)
-            self._cold.add(recipe.identities)
-            return self.run(request)
+        for _ in range(STARTS):  # one that is killed from outside while it starts says no more than one that can't
+            try:
+                return run_leased(request, recipe, self._pool, facts)
+            except NotUpError as wrong:
+                if recipe.execs:
+                    raise
+                why = wrong
+        # An interpreter older than the program inside it, say; it can still be started for every run.
+        log.warning("%s is not kept warm: %s", request.interpreter, why)
+        self._cold.add(recipe.identities)
+        return self.run(request)
 
 
 def _lets_others_in(folder: Path) -> bool:
