@@ -9,8 +9,6 @@ from tests.conformance.table import applies
 
 OUTPUT = "import os, shutil; output = os.environ['SKILLFLEET_OUTPUT_DIR']\n"
 
-OPEN = pytest.mark.xfail(strict=True, reason="the worker follows what a script has made of its output folder")
-
 
 @pytest.fixture
 def secret(bench: Bench) -> Path:
@@ -31,7 +29,6 @@ def kept(bench: Bench, script: str) -> dict[str, int]:
 
 @applies("secrecy")
 class TestArtifacts:
-    @OPEN
     @pytest.mark.parametrize("aside", ["os.rmdir(output)", "os.rename(output, output + '-')"])
     def test_a_link_in_the_place_of_its_output_hands_nothing_over(
         self, bench: Bench, secret: Path, aside: str
@@ -46,16 +43,13 @@ class TestArtifacts:
         assert kept(bench, links) == {}
         assert secret.read_text() == "secret"
 
-    @OPEN
     def test_what_is_handed_over_makes_nobody_more_than_he_is(self, bench: Bench) -> None:
         found = kept(bench, "shutil.copy('/usr/bin/id', output); os.chmod(output + '/id', 0o6777)")
         assert {name: mode & 0o7000 for name, mode in found.items()} == {"id": 0}
 
-    @OPEN
     def test_a_name_that_is_no_text_is_left_out(self, bench: Bench) -> None:
         assert set(kept(bench, "open(output.encode() + b'/\\xff', 'w'); open(output + '/a', 'w')")) == {"a"}
 
-    @OPEN
     def test_folders_without_end_are_no_end_of_the_worker(self, bench: Bench) -> None:
         deep = "open(output + '/a', 'w'); os.chdir(output)\nfor _ in range(2000):\n    os.mkdir('d'); os.chdir('d')"
         assert set(kept(bench, deep)) == {"a"}

@@ -17,7 +17,6 @@ from skillfleet_workers.runtimes.base import Limits
 from skillfleet_workers.runtimes.isolation import SANDBOX_UID
 
 OWN_PLACES = {"/tmp", "/dev/shm", "/dev/mqueue"}
-MESSAGES_STAY = pytest.mark.xfail(strict=True, reason="/dev/mqueue is not emptied between the runs of a container")
 
 
 @applies("secrecy")
@@ -27,11 +26,7 @@ class TestEscape:
         done = bench.run(escapes.TRIES, arguments=escapes.ARGUMENTS[kind])
         assert (done.stdout, done.stderr) == ("tried all\n", "")
 
-    def test_files_can_be_made_in_its_own_places_only_and_do_not_stay(
-        self, bench: Bench, request: pytest.FixtureRequest
-    ) -> None:
-        if bench.name == "container":
-            request.applymarker(MESSAGES_STAY)
+    def test_files_can_be_made_in_its_own_places_only_and_do_not_stay(self, bench: Bench) -> None:
         first = bench.run(escapes.WRITES_EVERYWHERE).stdout.split()
         assert set(first) <= OWN_PLACES
         assert bench.run(escapes.WRITES_EVERYWHERE).stdout.split() == first

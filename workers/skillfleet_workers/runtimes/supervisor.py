@@ -35,6 +35,9 @@ ANSWER_BYTES = 16
 THREE_DESCRIPTORS = 12
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
+NO_CORE = 1
+"""In bytes. 0 would not keep a crash from starting the program that a host may pipe core dumps into."""
+
 LAST_GRACE_S = 5.0
 """How long inits may take to clean up once the worker is gone, before the resident does it for them."""
 
@@ -282,7 +285,7 @@ def main() -> None:
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGPIPE}:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (NO_CORE, NO_CORE))
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     gc.collect()
     gc.disable()

@@ -1,8 +1,10 @@
 """Files that a run hands back: moved out of its output folder, and described in its result."""
 
 import mimetypes
+import os
 import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from .execution import Artifact
@@ -11,14 +13,21 @@ MAX_FILES = 100
 MAX_BYTES = 100 * 1024 * 1024
 """Most bytes that one run may hand back; files beyond are left out."""
 
+MAX_DEPTH = 32
+
 
 def collect_artifacts(output: Path, kept: Path) -> tuple[Artifact, ...]:
-    """Move the regular files below `output` to `kept` (made when there are any). Links are not followed."""
+    """Move the regular files below `output` to `kept` (made when there are any).
+
+    All of it may be made to mislead: no link is followed, not even in the place of `output`; no mode is kept.
+    """
+    if output.is_symlink():
+        return ()
     found: list[Artifact] = []
     room = MAX_BYTES
-    for file in sorted(output.rglob("*")):
-        if file.is_symlink() or not file.is_file() or len(found) == MAX_FILES:
-            continue
+    for file in _files(output):
+        if len(found) == MAX_FILES:
+            break
         size = file.stat().st_size
         if size > room:
             continue
@@ -26,10 +35,29 @@ def collect_artifacts(output: Path, kept: Path) -> tuple[Artifact, ...]:
         name = file.relative_to(output)
         target = kept / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(file, target)
+        shutil.move(file, target, copy_function=shutil.copyfile)
+        target.chmod(0o644)
         media_type = mimetypes.guess_type(name.name)[0] or "application/octet-stream"
         found.append(Artifact(path=str(name), bytes=size, media_type=media_type, location=str(target)))
     return tuple(found)
+
+
+def _files(folder: Path, depth: int = 0) -> Iterator[Path]:
+    """In order; without those that can't be read or told."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return  # closed by the script itself, or nested deeper than a path can say
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            if depth < MAX_DEPTH:
+                yield from _files(Path(entry), depth + 1)
+        elif entry.is_file(follow_symlinks=False) and os.access(entry, os.R_OK) and _is_text(entry.name):
+            yield Path(entry)
+
+
+def _is_text(name: str) -> bool:
+    return name == name.encode("utf-8", "replace").decode()
 
 
 def prune_artifacts(folder: Path, older_than_s: float) -> None:

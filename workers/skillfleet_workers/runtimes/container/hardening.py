@@ -8,7 +8,7 @@ from typing import Any
 from docker.types import Mount, Ulimit
 
 from ..base import Limits, Network
-from ..inside.config import WORK
+from ..inside.config import NO_CORE, WORK
 from ..sandbox import outermost
 
 CLOSED_TOP = Path("/root")
@@ -69,7 +69,7 @@ def options(plan: Plan) -> dict[str, Any]:
         "memswap_limit": memory,
         "pids_limit": plan.limits.pids + OWN_PROCESSES,
         "nano_cpus": int(plan.cpus * 1e9) if plan.cpus else None,
-        "ulimits": [Ulimit(name="core", soft=0, hard=0)],
+        "ulimits": [Ulimit(name="core", soft=NO_CORE, hard=NO_CORE)],
         "log_config": {"Type": "none"},
         "labels": dict(plan.labels),
         "runtime": plan.engine_runtime,

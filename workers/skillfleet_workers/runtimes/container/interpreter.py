@@ -162,7 +162,7 @@ def _config(recipe: Recipe, preload: bool) -> Config:
         imports=recipe.imports if preload else (),
         execs=recipe.execs,
         nested=False,
-        emptied=("/tmp", "/dev/shm"),
+        emptied=("/tmp", "/dev/shm", "/dev/mqueue"),
         network=True,  # what closes it is the container's network namespace
         disk_mb=recipe.limits.disk_mb,
         readable=("/",),

@@ -7,6 +7,10 @@ OUTPUT = "output"
 """A run's work folder as its script sees it, and the part of it that is handed back."""
 
 
+NO_CORE = 1
+"""In bytes. 0 would not keep a crash from starting the program that a host may pipe core dumps into."""
+
+
 class Config:
     """`imports` are loaded ahead of every run. `execs`: a run is the start of a program, not a Python script in here.
     `nested`: every run has namespaces of its own, else it shares `emptied` with those before it.

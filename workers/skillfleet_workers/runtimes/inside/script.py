@@ -14,7 +14,7 @@ import sys
 from _functools import partial  # type: ignore[import-not-found]
 
 from . import landlock, seccomp
-from .config import OUTPUT, Config
+from .config import NO_CORE, OUTPUT, Config
 from .nest import holding_the_interpreter, libc
 
 TYPE_CHECKING = False
@@ -76,7 +76,7 @@ def prepare(config: Config) -> None:
 
 
 def set_limits(config: Config) -> None:
-    limits = [(resource.RLIMIT_CORE, 0)]
+    limits = [(resource.RLIMIT_CORE, NO_CORE)]
     if config.pids:
         limits.append((resource.RLIMIT_NPROC, config.pids))
     if config.memory_mb:

@@ -70,7 +70,7 @@ def _attended(
     if starved:
         fields |= {"status": "oom_killed", "error": OOM.format(memory_mb=request.limits.memory_mb)}
     artifacts: tuple[Artifact, ...] = ()
-    if request.keep and not silent:
+    if request.keep and not (silent or capture.lost):  # else something may still be at it
         artifacts = collect_artifacts(Path(f"/proc/self/fd/{lease.work}", OUTPUT), request.keep)
     return fields, artifacts, starved or silent or capture.lost
 
