@@ -117,7 +117,7 @@ import resource
 fields = dict(line.split(":\\t") for line in open("/proc/self/status").read().splitlines() if ":\\t" in line)
 print(int(fields["SigBlk"], 16), resource.getrlimit(resource.RLIMIT_CORE))
 """
-        assert bench.run(script).stdout == "0 (0, 0)\n"
+        assert bench.run(script).stdout == "0 (1, 1)\n"
         # Python itself ignores two; a program that does not shows what was inherited.
         shell = bench.request(Path("ignored.sh"), interpreter=Path("/bin/sh"), language="shell")
         (shell.skill_root / "ignored.sh").write_text("grep SigIgn /proc/self/status")

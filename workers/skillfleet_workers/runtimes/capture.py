@@ -3,7 +3,6 @@
 What `supervisor.py` says on its control socket is the whole protocol; whoever starts the process speaks it.
 """
 
-import codecs
 import contextlib
 import os
 import selectors
@@ -53,11 +52,22 @@ class Stream:
         return self.total > OUTPUT_LIMIT_BYTES
 
     def text(self) -> str:
-        if not self.truncated:
-            return self._kept.decode("utf-8", "replace")
-        # An incremental decoder that is not told of the end keeps back a character cut in two.
-        text = codecs.getincrementaldecoder("utf-8")("replace").decode(self._kept)
-        return with_line(text, TRUNCATION_MARKER)
+        """To be asked once: the bytes are let go, so that they and the text are not all in memory together."""
+        kept, self._kept = self._kept, bytearray()
+        if self.truncated:
+            del kept[len(kept) - _cut_in_two(kept) :]
+            kept += (b"" if kept.endswith(b"\n") else b"\n") + TRUNCATION_MARKER.encode() + b"\n"
+        return kept.decode("utf-8", "replace")
+
+
+def _cut_in_two(text: bytearray) -> int:
+    """How many bytes at its end begin a character that goes on beyond it."""
+    for count, byte in enumerate(reversed(text[-3:]), 1):
+        if byte >= 0xC0:
+            return count if count < (2 if byte < 0xE0 else 3 if byte < 0xF0 else 4) else 0
+        if byte < 0x80:
+            return 0
+    return 0
 
 
 def with_line(text: str, line: str) -> str:
