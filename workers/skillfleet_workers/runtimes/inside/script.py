@@ -69,10 +69,23 @@ def prepare(config: Config) -> None:
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed()  # the random module does so by itself
     os.environ.clear()
+    touch()
     _thread.stack_size(0)
     main = type(sys)("__main__")
     vars(main).update(__builtins__=sys.modules["builtins"], __annotations__={})
     sys.modules["__main__"] = main
+
+
+def touch() -> None:
+    """Do once what every script will do: a fork's first write to each page of memory costs a copy of it."""
+    os.environ.update(dict.fromkeys(map(str, range(16)), ""))
+    os.environ.clear()
+    nothing = "def f(x):\n    return [str(x)]\nfor i in range(20):\n    f({i: (i, 'a')})\n"
+    for _ in range(2):
+        exec(compile(nothing, "nothing", "exec"), {})
+    empty = libc.fopen(os.devnull.encode(), b"rb")
+    python.PyRun_SimpleFileExFlags(ctypes.c_void_p(empty), b"nothing", 1, None)
+    gc.collect()
 
 
 def set_limits(config: Config) -> None:

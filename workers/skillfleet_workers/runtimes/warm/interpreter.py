@@ -20,8 +20,12 @@ from .channel import Channel, Lease
 from .recipe import ONE_THREAD, Recipe
 
 START_MEMORY_MB = 2048
-OWN_PROCESSES = 5
-"""Of a sandbox while a run is on: bubblewrap's two, the interpreter with its two threads, the run's init."""
+SPARES = 2
+"""Made ahead: one is ready while the last is being replaced."""
+
+OWN_PROCESSES = 5 + 2 * (SPARES - 1)
+"""Of a sandbox while a run is on: bubblewrap's two, the interpreter with its two threads, the run's init; and a
+spare with its init."""
 
 numbers = itertools.count(1)
 
@@ -52,7 +56,8 @@ class WarmInterpreter:
         self._channel.wait_until_up()
         if self.cgroup is not None:
             self.cgroup.limit_memory(self.cgroup.memory_bytes() + (self.recipe.limits.memory_mb << 20))
-        self.ask()
+        for _ in range(SPARES):
+            self.ask()
 
     def ask(self) -> None:
         self._channel.ask()
