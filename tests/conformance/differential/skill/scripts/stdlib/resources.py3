@@ -1,6 +1,6 @@
 import resource
 used = resource.getrusage(resource.RUSAGE_SELF)
-print(used.ru_utime >= 0, used.ru_maxrss > 0, resource.getpagesize(), resource.getrlimit(resource.RLIMIT_CORE)[0])
+print(used.ru_utime >= 0, used.ru_maxrss > 0, resource.getpagesize())
 resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16))
 files = []
 try:
