@@ -17,8 +17,9 @@ from skillfleet_workers.skills.imports import MOST_MODULES, SkillImports, import
         ("import antigravity, this\nfrom __future__ import annotations", set()),
         ("import (", set()),
         ("\0", set()),
+        (f"import {'a' * 300}, os.{'b' * 70_000}, other.__main__", set()),
     ],
-    ids=["names", "inside a function", "relative", "with effects", "no Python", "no text"],
+    ids=["names", "inside a function", "relative", "with effects", "no Python", "no text", "names that attack"],
 )
 def test_imports_are_found_by_parsing(source: str, found: set[str]) -> None:
     assert imports_of(source) == found

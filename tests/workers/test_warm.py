@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -122,3 +123,47 @@ def test_the_pool_of_a_closed_runtime_holds_nothing(runtime: WarmRuntime, ask: R
     assert isinstance(runtime.pool, Pool) and runtime.pool.interpreters()
     runtime.close()
     assert runtime.pool.interpreters() == []
+
+
+def test_no_script_finds_the_program_that_runs_it(runtime: WarmRuntime, ask: RunRequest) -> None:
+    script = "import sys\nprint('inside' in sys.modules)\ntry: import inside\nexcept ImportError: print('none')"
+    for preload in ((), ("inside", "inside.script")):
+        done = runtime.run(replace(ask, script=script, preload=preload))
+        assert (done.stdout, done.stderr) == ("False\nnone\n", "")
+
+
+def test_an_import_that_ends_the_interpreter_is_left_to_the_script(
+    runtime: WarmRuntime, ask: RunRequest, tmp_path: Path
+) -> None:
+    interpreter = environment_with(tmp_path / "venv", "ends.py", "import os\nos._exit(4)\n")
+    asked = replace(ask, interpreter=interpreter, preload=("ends",))
+    done = runtime.run(asked)
+    assert (done.stdout, done.runtime) == ("1\n", "warm")
+    assert runtime.run(replace(asked, script="import ends")).returncode == 4
+
+
+def test_a_call_that_nobody_wants_any_more_starts_nothing(runtime: WarmRuntime, ask: RunRequest) -> None:
+    cancelled = threading.Event()
+    cancelled.set()
+    assert runtime.run(replace(ask, cancelled=cancelled)).status == "cancelled"
+    assert runtime.pool.interpreters() == []
+
+
+def test_names_that_nobody_can_write_down_cost_no_result(
+    runtime: WarmRuntime, ask: RunRequest, tmp_path: Path
+) -> None:
+    script = """
+import os
+output = os.environb[b"SKILLFLEET_OUTPUT_DIR"]
+os.makedirs(output + b"/\\xff")
+open(output + b"/\\xff/a", "w").write("x")
+os.chdir(output)
+for _ in range(15):
+    os.mkdir("d" * 250)
+    os.chdir("d" * 250)
+open("f" * 250, "w").write("x")
+print("done")
+"""
+    done = runtime.run(replace(ask, script=script, keep=tmp_path / "kept"))
+    assert (done.status, done.stdout) == ("succeeded", "done\n")
+    assert done.model_dump_json()

@@ -64,9 +64,10 @@ class ChosenRuntime:
         return self._offers[name].isolation if name else "none"
 
     def run(self, request: RunRequest) -> ScriptExecution:
-        name = chosen(request.runtime, self._offers, self._minimum)
+        choice: RuntimeChoice = "container" if request.image and request.runtime == "auto" else request.runtime
+        name = chosen(choice, self._offers, self._minimum)
         if name is None:
-            return ScriptExecution(status="failed", error=self._refusal(request.runtime), **described(request))
+            return ScriptExecution(status="failed", error=self._refusal(choice), **described(request))
         if request.runtime == "process":
             request = replace(request, fresh_interpreter=True)
         return self._offers[name].runtime.run(request)

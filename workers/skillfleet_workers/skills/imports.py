@@ -10,19 +10,24 @@ from .models import Skill
 from .script_files import Stamp, script_files
 
 MOST_MODULES = 64
+MOST_NAME = 100
 MOST_SOURCE_BYTES = 262_144
 NEVER = frozenset({"__future__", "__main__", "antigravity", "this", "idlelib", "test", "tkinter", "turtle"})
 """Their import does something else than to define things."""
 
 
-@lru_cache(maxsize=1024)
 def imports_of(source: str) -> frozenset[str]:
     """The modules of all import statements, wherever they stand; of `from a import b` also `a.b`: it may be one."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return frozenset()
-    return frozenset(name for name in _imported(tree) if name.partition(".")[0] not in NEVER)
+    return frozenset(filter(_may_be_loaded, _imported(tree)))
+
+
+def _may_be_loaded(name: str) -> bool:
+    parts = name.split(".")
+    return len(name) <= MOST_NAME and name.isascii() and parts[0] not in NEVER and parts[-1] != "__main__"
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Files that a run hands back: moved out of its output folder, and described in its result."""
 
+import logging
 import mimetypes
 import os
 import shutil
@@ -14,6 +15,7 @@ MAX_BYTES = 100 * 1024 * 1024
 """Most bytes that one run may hand back; files beyond are left out."""
 
 MAX_DEPTH = 32
+log = logging.getLogger(__name__)
 
 
 def collect_artifacts(output: Path, kept: Path) -> tuple[Artifact, ...]:
@@ -34,9 +36,13 @@ def collect_artifacts(output: Path, kept: Path) -> tuple[Artifact, ...]:
         room -= size
         name = file.relative_to(output)
         target = kept / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(file, target, copy_function=shutil.copyfile)
-        target.chmod(0o644)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(file, target, copy_function=shutil.copyfile)
+            target.chmod(0o644)
+        except OSError as wrong:  # a path too long, a full disk: the run has its result all the same
+            log.warning("a file of a run is not kept: %s", wrong)
+            continue
         media_type = mimetypes.guess_type(name.name)[0] or "application/octet-stream"
         found.append(Artifact(path=str(name), bytes=size, media_type=media_type, location=str(target)))
     return tuple(found)
@@ -49,10 +55,12 @@ def _files(folder: Path, depth: int = 0) -> Iterator[Path]:
     except OSError:
         return  # closed by the script itself, or nested deeper than a path can say
     for entry in entries:
+        if not _is_text(entry.name):
+            continue
         if entry.is_dir(follow_symlinks=False):
             if depth < MAX_DEPTH:
                 yield from _files(Path(entry), depth + 1)
-        elif entry.is_file(follow_symlinks=False) and os.access(entry, os.R_OK) and _is_text(entry.name):
+        elif entry.is_file(follow_symlinks=False) and os.access(entry, os.R_OK):
             yield Path(entry)
 
 

@@ -21,7 +21,9 @@ def start() -> None:
     from marshal import loads  # noqa: PLC0415  nothing of ours may be imported before what scripts import
 
     fields = loads(bytes.fromhex(sys.argv[1]))
-    base = frozenset(sys.modules)
+    # What is imported ahead may be named by a script: it finds nothing of ours, neither by path nor by name.
+    del sys.path[0]
+    own = sys.modules.pop(__package__)
     late: list[Callable[[], None]] = []
     atexit.register(lambda: late[0]())  # the first to be registered is the last to be called
     for name in fields["imports"]:
@@ -33,7 +35,8 @@ def start() -> None:
     if threads > 1:
         os.write(CHANNEL, b"threads %d" % threads)
         os._exit(3)
-    kept = frozenset(sys.modules) | base
+    kept = frozenset(sys.modules)
+    sys.modules[__package__] = own
     from . import template  # noqa: PLC0415
 
     template.serve(fields, os.dup(CHANNEL), kept, late)

@@ -173,7 +173,7 @@ def become(request: Request) -> int:
     os.environ.update(request.variables)
     sys.argv = request.arguments[1:]
     sys.orig_argv = list(request.arguments)
-    sys.path[:1] = [os.path.dirname(os.path.realpath(request.script)), *search_path(request)]
+    sys.path[:0] = [os.path.dirname(os.path.realpath(request.script)), *search_path(request)]
     if "TZ" in request.variables:
         sys.modules["time"].tzset()
     gc.enable()

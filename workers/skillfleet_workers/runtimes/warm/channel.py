@@ -13,7 +13,7 @@ from ..base import RuntimeUnavailableError
 from ..resident import ANSWER_TIMEOUT_S
 from .recipe import Recipe
 
-START_PATIENCE_S = 60.0
+START_PATIENCE_S = 30.0
 """A preload may take seconds."""
 
 MESSAGE_BYTES = 65_536
@@ -100,7 +100,7 @@ class Channel:
             if piece == b"up":
                 return
             if piece.startswith(b"threads "):
-                raise ThreadedPreloadError
+                raise ThreadedPreloadError("an import starts threads")
             said += piece
             if not piece:
                 break

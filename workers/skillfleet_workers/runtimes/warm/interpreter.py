@@ -77,11 +77,12 @@ class WarmInterpreter:
         self._channel.close()
         self._theirs.close()
         if self._hold is not None:
+            said = b""
             with contextlib.suppress(OSError):
                 self._hold.settimeout(ANSWER_TIMEOUT_S)
                 self._hold.send(b"k")
-                while self._hold.recv(4096):
-                    pass
+                while b"done " not in said and (piece := self._hold.recv(4096)):  # it may have ended long ago
+                    said += piece
             self._hold.close()
             self._hold = None
         if self.cgroup is not None:

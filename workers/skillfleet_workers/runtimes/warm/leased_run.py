@@ -33,6 +33,8 @@ def run_leased(request: RunRequest, recipe: Recipe, pool: Pool, facts: dict[str,
             source = _memory_file(encoded(request.script), opened) if isinstance(request.script, str) else None
         except UnrunnableError as wrong:
             return ScriptExecution(status="failed", error=str(wrong), **facts)
+        if request.cancelled.is_set():
+            return ScriptExecution(status="cancelled", error="cancelled", **facts)
         interpreter, lease = pool.take(recipe)
         opened.callback(lease.close)
         try:
@@ -41,6 +43,9 @@ def run_leased(request: RunRequest, recipe: Recipe, pool: Pool, facts: dict[str,
         except OSError as wrong:
             pool.discard(interpreter, replace=True)
             raise RuntimeUnavailableError(f"a sandbox broke under its run: {wrong}") from wrong
+        except BaseException:
+            pool.discard(interpreter)
+            raise
         if broken:
             pool.discard(interpreter, replace=True)
         else:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from ..base import RuntimeUnavailableError
-from .channel import DeadInterpreterError, Lease, ThreadedPreloadError, Warm
+from .channel import DeadInterpreterError, Lease, NotUpError, ThreadedPreloadError, Warm
 from .recipe import Recipe
 
 RECYCLE_RUNS = 1000
@@ -103,8 +103,11 @@ class Pool:
         began = time.monotonic()
         try:
             interpreter = self._up(recipe, preload=recipe not in self._threaded)
-        except ThreadedPreloadError:
-            log.info("importing %s starts threads: they are left to the scripts", ", ".join(recipe.imports))
+        except (ThreadedPreloadError, NotUpError) as wrong:
+            if not recipe.imports or recipe in self._threaded:
+                raise
+            # It starts threads, which no fork would have, or breaks the start.
+            log.info("importing %s ahead is left to the scripts: %s", ", ".join(recipe.imports), wrong)
             self._threaded.add(recipe)
             interpreter = self._up(recipe, preload=False)
         log.info("a warm interpreter is up after %.0f ms", (time.monotonic() - began) * 1000)
