@@ -30,17 +30,21 @@ class ControlChannel:
         self._stop.set()
         self._thread.join()
 
+    _heard = False
+
     def _run(self) -> None:
         while not self._stop.is_set():
             try:
                 self._listen()
             except redis.RedisError as error:
-                log.warning("cannot hear what is cancelled: %s; the heartbeat still asks", error)
+                if self._heard:  # before that a worker that finds no redis says so itself
+                    log.warning("cannot hear what is cancelled: %s; the heartbeat still asks", error)
                 self._stop.wait(RECONNECT_S)
 
     def _listen(self) -> None:
         with self._client.pubsub(ignore_subscribe_messages=True) as channel:  # type: ignore[no-untyped-call]
             channel.subscribe(self._name)
+            self._heard = True
             while not self._stop.is_set():
                 if message := channel.get_message(timeout=LOOK_EVERY_S):
                     self._call_off(message["data"])

@@ -61,6 +61,14 @@ def always(value: object) -> Iterator[object]:
         yield value
 
 
+def asked(channel: int) -> bytes:
+    """Empty when the worker is gone, also where it leaves something unread."""
+    try:
+        return os.read(channel, 64)
+    except OSError:
+        return b""
+
+
 class Files:
     """What PyRun_SimpleFileExFlags is to run; it comes into being in the forks alone."""
 
@@ -70,7 +78,7 @@ class Files:
 
     def opened(self) -> Iterator[int]:
         os.write(self._channel, b"up")
-        while wanted := os.read(self._channel, 64):
+        while wanted := asked(self._channel):
             for _ in wanted:
                 if not fork_into(self._config):
                     request = be_init(self._config, self._channel)
