@@ -28,7 +28,8 @@ PR_SET_DUMPABLE = 4
 python = ctypes.pythonapi
 libc.fopen.restype = ctypes.c_void_p
 
-template_modules: list[str] = []
+template_modules: set[str] = set()
+ends_in_steps: list[bool] = []
 immortal: list[object] = []
 
 
@@ -47,12 +48,12 @@ def keep(names: frozenset[str]) -> None:
     python.Py_IncRef(ctypes.py_object(immortal))
     for name in loaded.keys() - names:
         del sys.modules[name]
-    template_modules.extend(names - {"sys", "builtins", "__main__"})
+    template_modules.update(names - {"__main__"})
 
 
 def forget_the_template() -> None:
-    """An interpreter takes its modules apart at its end, which would copy all memory of the template's."""
-    for name in template_modules:
+    """An interpreter takes its modules apart at its own end, which would copy all memory of the template's."""
+    for name in () if ends_in_steps else template_modules - {"sys", "builtins"}:
         sys.modules.pop(name, None)
 
 
@@ -200,6 +201,7 @@ def ending(outcome: list[int]) -> Iterator[Callable[[], object]]:
     """
     failed = int(outcome.pop() != 0)
     natural = partial(python.Py_Exit, failed)
+    ends_in_steps.append(True)
     if "threading" in sys.modules:
         yield sys.modules["threading"]._shutdown
     yield atexit._run_exitfuncs
@@ -209,8 +211,7 @@ def ending(outcome: list[int]) -> Iterator[Callable[[], object]]:
     for name in ("last_type", "last_value", "last_traceback", "last_exc"):
         vars(sys).pop(name, None)
     sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
-    forget_the_template()
-    for name in [name for name in sys.modules if name not in ("sys", "builtins")]:
+    for name in [name for name in sys.modules if name not in template_modules]:
         del sys.modules[name]
     gc.collect()
     if not flushed():
