@@ -38,6 +38,13 @@ class Held:
         return all(getattr(self, field.name) <= getattr(other, field.name) for field in fields(self))
 
 
+def groups_of(pid: int) -> int:
+    """How many control groups a worker has made that are still there."""
+    own = f"/{PREFIX}-{pid}-"
+    # os.walk goes on where a group vanishes under it.
+    return sum("cgroup.procs" in files and own in folder for folder, _, files in os.walk("/sys/fs/cgroup"))
+
+
 def held(scratch: Path) -> Held:
     us = psutil.Process()
     return Held(
@@ -45,8 +52,7 @@ def held(scratch: Path) -> Held:
         len(us.children(recursive=True)),
         us.num_threads(),
         len(Path("/proc/self/mountinfo").read_text().splitlines()),
-        # os.walk goes on where a group vanishes under it.
-        sum("cgroup.procs" in files and PREFIX in folder for folder, _, files in os.walk("/sys/fs/cgroup")),
+        groups_of(os.getpid()),
         sum(1 for _ in scratch.rglob("*")),
         sum(1 for _ in Path("/dev/shm").iterdir()),
     )
