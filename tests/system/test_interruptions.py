@@ -8,11 +8,30 @@ import threading
 from pathlib import Path
 
 import pytest
-from tests.system.fleet import Place, interrupt, wait_for
+from tests.system.fleet import PATIENCE_S, Place, interrupt, wait_for
 from tests.system.replies import Held, holding, python
 from tests.system.test_lone_fleet import started_script, statuses
 
 from skillfleet.errors import FleetError
+
+SIGNALLED_IN_A_FINALIZER = """
+import os, signal, sys, weakref
+from skillfleet.cli import main
+from skillfleet.fleet import Fleet
+
+class Gone:
+    pass
+
+def submits(self, *arguments, accept=Fleet.submit, **options):
+    gone = Gone()
+    weakref.finalize(gone, os.kill, os.getpid(), signal.SIGINT)
+    name = accept(self, *arguments, **options)
+    del gone
+    return name
+
+Fleet.submit = submits
+sys.exit(main())
+"""
 
 
 def test_a_closed_terminal_ends_submit_and_all_that_it_started(place: Place) -> None:
@@ -121,3 +140,15 @@ def test_conversations_of_one_fleet_leave_no_threads_behind(place: Place) -> Non
         for _ in range(10):
             fleet.result(fleet.submit("Say it.", model=place.script("Said.")))
         wait_for(lambda: threading.active_count() <= before, "as many threads as before")
+
+
+def test_a_ctrl_c_that_python_itself_drops_is_heeded_all_the_same(place: Place) -> None:
+    model = place.script([holding(Held())], "Never said.")
+    done = subprocess.run(
+        [sys.executable, "-c", SIGNALLED_IN_A_FINALIZER, "submit", "--model", model, "Wait."],
+        cwd=place.folder, env=place.environment(), capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+    )  # fmt: skip
+    assert "Exception ignored" in done.stderr
+    assert done.returncode == 130
+    assert not place.living()
+    assert statuses(place) == ["cancelled"]

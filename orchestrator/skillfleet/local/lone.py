@@ -17,6 +17,7 @@ from ..conversations.redis_ledger import RedisLedger
 from ..errors import FleetError
 from ..settings import OrchestratorSettings
 from .children import Child, ChildGaveUpError, Children
+from .uninterrupted import uninterrupted
 
 CANCEL_PATIENCE_S = 3.0
 
@@ -43,9 +44,10 @@ class LoneFleet:
 
     def submit(self, spec: ConversationSpec) -> None:
         """Accept a conversation, and move it until it ends or this fleet does."""
-        self._accepted.append(spec.id)
-        self._ledger.submit(spec)
-        self._conversations.add(spec.id)
+        with uninterrupted():  # else it could be stored, and nobody know that it is ours to end
+            self._accepted.append(spec.id)
+            self._ledger.submit(spec)
+            self._conversations.add(spec.id)
         self._ring()
 
     def look_after(self) -> None:

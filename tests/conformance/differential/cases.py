@@ -109,6 +109,7 @@ def plain(request: RunRequest, source_name: str, folder: Path) -> Seen:
         capture_output=True,
         timeout=TIMEOUT_S,
         check=False,
+        start_new_session=True,  # the caller's may belong to a PID namespace further out: it has no number here
     )
     stdout, stderr = (stream.decode("utf-8", "replace") for stream in (done.stdout, done.stderr))
     if done.returncode < 0:
