@@ -15,6 +15,7 @@ from .control import ControlChannel
 from .environments.build import Environments
 from .heartbeat import Heartbeat
 from .runtimes.host import host_runtime
+from .runtimes.isolation import at_least
 from .scratch import scratch_folder
 from .settings import WorkerSettings
 from .skills.catalog import SkillCatalog
@@ -24,11 +25,8 @@ from .wire.artifacts import prune_artifacts
 from .wire.calls import CallLedger
 from .wire.celery import make_celery
 from .wire.connection import RedisUrls, SettingsError, worker_name
-from .wire.execution import Isolation
 from .wire.keys import FleetKeys
 from .wire.presence import LiveProcess, Presence
-
-ALWAYS_HELD: tuple[Isolation, ...] = ("none", "process")
 
 
 @contextmanager
@@ -43,7 +41,7 @@ def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> I
     name = worker_name()
     catalog = SkillCatalog(settings.skills_folder)
     runtime = host_runtime(scratch, settings.min_isolation, fleet=settings.fleet, warm_mb=settings.warm_mb)
-    if settings.min_isolation not in ALWAYS_HELD and (refusal := runtime.refusal):
+    if not at_least("process", settings.min_isolation) and (refusal := runtime.refusal):
         runtime.close()
         raise SettingsError(f"SKILLFLEET_MIN_ISOLATION: {refusal}")
     artifacts = settings.state_dir / "artifacts"

@@ -5,10 +5,10 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from .environments.build import Environments
+from .opened import Opened
 from .runtimes.host import host_runtime
 from .scratch import scratch_folder
 from .script_calls import ScriptCall
@@ -29,7 +29,7 @@ class EnvironmentUnavailableError(Exception):
     """The Python environment that the skill asks for could not be built; the message says why."""
 
 
-class SkillManager:
+class SkillManager(Opened):
     """Seed 001's entrance. Thread safe; `close` it, or use it as a context manager.
 
     `state_dir` holds the environments that are built, and under `artifacts` what scripts hand back: it stays there
@@ -102,14 +102,3 @@ class SkillManager:
         if isinstance(run, ToolError):
             raise EnvironmentUnavailableError(run.message)
         return ScriptExecutionResult.of(run)
-
-    def close(self) -> None:
-        self._opened.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from types import FrameType
 
@@ -10,6 +11,7 @@ import redis
 import typer
 
 from skillfleet_workers.wire.connection import NO_BROKER_EXIT, SETTINGS_EXIT, SettingsError
+from skillfleet_workers.wire.shown import is_text
 
 from ..conversations.report import Report
 from ..errors import BadRequestError, FleetError, NoBrokerError, NoFleetError, UnknownConversationError
@@ -39,6 +41,7 @@ _OF_ERROR: list[tuple[type[Exception], int]] = [
     (FleetError, FAILED),
 ]
 _STDOUT, _STDERR = 1, 2
+_told_to_end = threading.Event()
 
 
 def exit_code(report: Report) -> int:
@@ -51,7 +54,7 @@ def complain(line: str) -> None:
 
 def run(command: Callable[[], object]) -> int:
     """Run the command line; every expected error is one line on stderr and its documented code."""
-    if not all(_is_text(argument) for argument in sys.argv):
+    if not all(map(is_text, sys.argv)):  # they keep the bytes that can't be decoded as lone surrogates
         complain("an argument is not UTF-8 text")
         return USAGE
     on_ending(_interrupt)
@@ -78,7 +81,18 @@ def on_ending(handler: Callable[[int, FrameType | None], object]) -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
+    _told_to_end.set()
     raise KeyboardInterrupt
+
+
+def heed_interrupt() -> None:
+    """Python drops what is raised inside a finalizer, such as the one after each import: then raise it again.
+
+    Raises:
+        KeyboardInterrupt: a signal has come, and nobody has ended for it.
+    """
+    if _told_to_end.is_set():
+        raise KeyboardInterrupt
 
 
 def _outcome(command: Callable[[], object]) -> int:
@@ -103,11 +117,6 @@ def _in_words(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "what was read is not UTF-8 text"
     return f"redis: {error}" if isinstance(error, redis.RedisError) else str(error)
-
-
-def _is_text(argument: str) -> bool:
-    """Arguments keep the bytes that can't be decoded as lone surrogates."""
-    return not any("\ud800" <= character <= "\udfff" for character in argument)
 
 
 def _nobody_reads() -> int:

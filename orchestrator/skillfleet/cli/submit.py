@@ -1,9 +1,7 @@
 """submit and follow: a conversation, watched to its end."""
 
 import json
-import signal
 import sys
-from types import FrameType
 from typing import Annotated
 
 import typer
@@ -16,7 +14,7 @@ from ..conversations.report import Report
 from ..fleet import Fleet
 from ..settings import SCRIPTED, OrchestratorSettings
 from .display import Watch, ending
-from .exits import INTERRUPTED, complain, exit_code
+from .exits import INTERRUPTED, complain, exit_code, heed_interrupt
 from .printable import printable
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else.")]
@@ -47,8 +45,6 @@ def submit(
         check_worker_settings()
         if not model.startswith(SCRIPTED):
             preload_provider()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
     with Fleet(settings) as fleet:
         name = fleet.submit(
             prompt,
@@ -82,6 +78,7 @@ def _to_the_end(fleet: Fleet, name: str, *, show: bool, as_json: bool) -> int:
     try:
         with Watch(quiet=not show) as watch:
             for entry in fleet.follow(name):
+                heed_interrupt()
                 watch.see(entry)
     except KeyboardInterrupt:
         return _interrupted(fleet, name)
@@ -111,7 +108,3 @@ def _print_report(report: Report, *, as_json: bool, show: bool) -> None:
         complain(ending(report))
     elif show:
         print(ending(report), file=sys.stderr)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

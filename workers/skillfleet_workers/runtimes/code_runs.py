@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from ..wire.execution import RESULT_EVENT, ScriptExecution
 from .capture import with_line
+from .handover import readable
 from .ndjson import MAX_DEPTH, is_too_deep, strict_json
 
 RUNNER = Path(__file__).with_name("codemode_runner.py").read_text()
@@ -60,7 +61,7 @@ def code_run(code: str, data: dict[str, Data], imports: Sequence[str] = IMPORTS)
 def answered(run: ScriptExecution, asked: CodeRun) -> ScriptExecution:
     """`run` as one of the code itself: its script, its prints, and its result as an event."""
     printed, found, answer = run.stdout.rpartition(f"\n{asked.token}")
-    fields: dict[str, Any] = {"script": asked.code.encode("utf-8", "replace").decode()}
+    fields: dict[str, Any] = {"script": readable(asked.code)}
     if found:
         fields |= {"stdout": printed, "stdout_bytes": run.stdout_bytes - len((found + answer).encode())}
         fields |= _read(answer)

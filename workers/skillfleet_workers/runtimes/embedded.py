@@ -3,9 +3,8 @@
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from ..opened import Opened
 from ..wire.execution import ScriptExecution
 from .base import RunRequest, Runtime
 from .process import ProcessRuntime
@@ -14,7 +13,7 @@ CLEAN_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 DEFAULT_TIMEOUT_S = 30.0
 
 
-class Embedded:
+class Embedded(Opened):
     """`runtime` None: plain processes, which hold accidents only, ended by `close`. `folder` None: an empty
     one; else whoever runs the scripts must be able to enter it."""
 
@@ -32,14 +31,3 @@ class Embedded:
 
     def _run(self, request: RunRequest) -> ScriptExecution:
         return self._runtime.run(request)
-
-    def close(self) -> None:
-        self._opened.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()

@@ -14,12 +14,12 @@ from ..wire.execution import Isolation, ScriptExecution
 from .base import RunRequest, RuntimeUnavailableError, work_variables
 from .capture import Attendant, Capture, Stream, SupervisorSilentError
 from .handover import UnrunnableError, described, encoded, framed, hand_over, pipe
+from .inside.config import OUTPUT
 from .outcome import outcome
 from .resident import ANSWER_TIMEOUT_S, Init, Resident
 
 SCRIPT_FILE = "script.py"
 STDIN_FILE = "stdin"
-OUTPUT = "output"
 
 
 class ProcessRuntime:

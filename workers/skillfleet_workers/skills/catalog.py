@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..wire.contract import ToolError
-from ..wire.shown import short
+from ..wire.shown import is_text, short
 from .models import Skill, Skipped
-from .paths import SKIPPED_FOLDERS, is_text, open_inside
+from .paths import SKIPPED_FOLDERS, open_inside
 from .skill_md import read_skill_md
 
 DOCUMENTATION = "SKILL.md"

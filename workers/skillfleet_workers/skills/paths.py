@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from ..wire.contract import READ_LIMIT_BYTES, Document, ToolError
-from ..wire.shown import short
+from ..wire.shown import is_text, short
 from .models import Skill
 
 LISTED_FILES = 20
@@ -143,15 +143,6 @@ def _is_relative(path: str) -> bool:
     if not path or path.startswith("/") or "\\" in path or "\0" in path or ".." in path.split("/"):
         return False
     return is_text(path)
-
-
-def is_text(name: str) -> bool:
-    """A name with lone surrogates is neither UTF-8 nor JSON."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def listed_files(root: Path, folder: Path | None = None) -> list[str]:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from ..wire.shown import is_text
 from .languages import INTERPRETER_MAP
-from .paths import SKIPPED_FOLDERS, is_text
+from .paths import SKIPPED_FOLDERS
 
 SCRIPTS = "scripts"
 MAX_FILES = 5_000

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .execution import Artifact
+from .shown import is_text
 
 MAX_FILES = 100
 MAX_BYTES = 100 * 1024 * 1024
@@ -55,17 +56,13 @@ def _files(folder: Path, depth: int = 0) -> Iterator[Path]:
     except OSError:
         return  # closed by the script itself, or nested deeper than a path can say
     for entry in entries:
-        if not _is_text(entry.name):
+        if not is_text(entry.name):
             continue
         if entry.is_dir(follow_symlinks=False):
             if depth < MAX_DEPTH:
                 yield from _files(Path(entry), depth + 1)
         elif entry.is_file(follow_symlinks=False) and os.access(entry, os.R_OK):
             yield Path(entry)
-
-
-def _is_text(name: str) -> bool:
-    return name == name.encode("utf-8", "replace").decode()
 
 
 def prune_artifacts(folder: Path, older_than_s: float) -> None:

@@ -41,6 +41,15 @@ def short(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def is_text(name: str) -> bool:
+    """A name with lone surrogates is neither UTF-8 nor JSON."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def readable_arguments(request: dict[str, Any]) -> str:
     """How a call looks in Flower: `skill_name=csv-insights, script=from scripts.insights import…`."""
     return ", ".join(f"{name}={short(value)}" for name, value in request.items() if value is not None)

@@ -1,7 +1,6 @@
 """A warm interpreter in a container of its own."""
 
 import contextlib
-import marshal
 import os
 import select
 import socket
@@ -124,7 +123,7 @@ class WarmContainer:
         recipe, host = self.recipe, self._host
         python, paths = _interpreter(recipe, self._image)
         connect = [str(python), "-I", "-S", f"{PROGRAM}/inside/connect.py", f"{PROGRAM}/channel/{SOCKET}"]
-        config = marshal.dumps(vars(_config(recipe, preload)), 4).hex()
+        config = _config(recipe, preload).encoded()
         inside = Shown(INSIDE, Path(PROGRAM, "inside")), Shown(self._place.channel, Path(PROGRAM, "channel"))
         return Plan(
             image=self._image.id,

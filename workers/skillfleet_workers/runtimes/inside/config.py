@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import marshal
+
+MARSHAL_VERSION = 4
+
 WORK = "/tmp/run"
 OUTPUT = "output"
 """A run's work folder as its script sees it, and the part of it that is handed back."""
@@ -37,3 +41,6 @@ class Config:
 
     def __init__(self, **fields: object) -> None:
         vars(self).update(fields)
+
+    def encoded(self) -> str:
+        return marshal.dumps(vars(self), MARSHAL_VERSION).hex()

@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import marshal
 import os
 import socket
 from pathlib import Path
@@ -94,14 +93,13 @@ class WarmInterpreter:
         python = base_interpreter() if recipe.execs else recipe.interpreter
         paths = [recipe.skill_root, *interpreter_paths(python), *interpreter_paths(recipe.interpreter)]
         view = View(outermost(paths), recipe.network)
+        config = self._config(view, preload).encoded()
         variables = {"PATH": "/usr/bin:/bin", **ONE_THREAD, **dict(recipe.variables)}
         join = self.cgroup.attach_files if self.cgroup else []
-        config = marshal.dumps(vars(self._config(preload)), 4).hex()
         return command(view, [str(python), "-m", "inside", config], variables, join, self._user)
 
-    def _config(self, preload: bool) -> Config:
+    def _config(self, view: View, preload: bool) -> Config:
         recipe = self.recipe
-        paths = [recipe.skill_root, *interpreter_paths(recipe.interpreter), *interpreter_paths(base_interpreter())]
         return Config(
             folder=str(recipe.skill_root),
             imports=recipe.imports if preload else (),
@@ -110,7 +108,7 @@ class WarmInterpreter:
             disk_mb=recipe.limits.disk_mb,
             readable=("/",),
             writable=("/tmp", "/dev", "/proc"),
-            hidden=View(outermost(paths), recipe.network).hidden,
+            hidden=view.hidden,
             filter=seccomp.program(os.uname().machine, network=recipe.network == "host"),
             memory_mb=0 if self.cgroup or not recipe.bounds_heap else recipe.limits.memory_mb,
             pids=0 if self.cgroup else recipe.limits.pids,

@@ -27,7 +27,7 @@ class Pool:
         self._idle: list[Warm] = []
         """Most recently used last."""
         self._out: set[Warm] = set()
-        self._threaded: set[Recipe] = set()
+        self._bare: set[Recipe] = set()
         self._chores = ThreadPoolExecutor(1, "warm-pool")
         self._closed = False
 
@@ -102,13 +102,13 @@ class Pool:
         """In use from the first."""
         began = time.monotonic()
         try:
-            interpreter = self._up(recipe, preload=recipe not in self._threaded)
+            interpreter = self._up(recipe, preload=recipe not in self._bare)
         except (ThreadedPreloadError, NotUpError) as wrong:
-            if not recipe.imports or recipe in self._threaded:
+            if not recipe.imports or recipe in self._bare:
                 raise
             # It starts threads, which no fork would have, or breaks the start.
             log.info("importing %s ahead is left to the scripts: %s", ", ".join(recipe.imports), wrong)
-            self._threaded.add(recipe)
+            self._bare.add(recipe)
             interpreter = self._up(recipe, preload=False)
         log.info("a warm interpreter is up after %.0f ms", (time.monotonic() - began) * 1000)
         with self._lock:
