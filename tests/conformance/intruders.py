@@ -18,11 +18,13 @@ KILLS_ALL_IT_CAN = """
 import os, sys
 if "CapEff:\\t0000000000000000" not in open("/proc/self/status").read():
     sys.exit("it could kill what is not its own")
-for victim in (os.getppid(), 1, 2, 3, -1):
-    try:
-        os.kill(victim, 9)
-    except OSError:
-        pass
+for number in (2, 15, 10, 17, 9):
+    for victim in {os.getppid(), 1, 2, 3, -1 if number == 9 else 1}:
+        try:
+            if victim != os.getpid():
+                os.kill(victim, number)
+        except OSError:
+            pass
 print("still here", flush=True)
 """
 
@@ -77,7 +79,7 @@ print(told == str(os.geteuid()), int(status["CapEff"], 16), int(status["CapBnd"]
 """
 
 LEAVES_TRACES = """
-import os, socket, time
+import ctypes, os, socket, time
 for folder in (os.environ["HOME"], "/tmp", "/dev/shm", "/var/tmp", os.environ["SKILLFLEET_OUTPUT_DIR"]):
     try:
         with open(os.path.join(folder, "trace"), "w") as file:
@@ -87,10 +89,19 @@ for folder in (os.environ["HOME"], "/tmp", "/dev/shm", "/var/tmp", os.environ["S
 listener = socket.socket(socket.AF_UNIX)
 listener.bind("\\0trace")
 listener.listen()
+ctypes.CDLL(None).shmget(0x7ACE, 4096, 0o1666)
+ctypes.CDLL(None).semget(0x7ACE, 1, 0o1666)
+ctypes.CDLL(None).msgget(0x7ACE, 0o1666)
+ctypes.CDLL(None).mq_open(b"/trace", os.O_CREAT | os.O_RDWR, 0o666, None)
 """
 
 FINDS_TRACES = f"""
-import os, socket
+import ctypes, os, socket
+for name, more in (("shmget", (0, 0)), ("semget", (1, 0)), ("msgget", (0,))):
+    if getattr(ctypes.CDLL(None), name)(0x7ACE, *more) >= 0:
+        print("by", name)
+if ctypes.CDLL(None).mq_open(b"/trace", os.O_RDWR) >= 0:
+    print("a message queue")
 for folder in (os.environ["HOME"], "/tmp", "/dev/shm", "/var/tmp", os.environ["SKILLFLEET_OUTPUT_DIR"]):
     for at, _, files in os.walk(folder):
         if "trace" in files:

@@ -16,6 +16,7 @@ from tests.conformance.outside import CALLS, Outside, servers
 from tests.conformance.table import applies
 
 from skillfleet_workers.runtimes.base import RuntimeUnavailableError
+from skillfleet_workers.runtimes.warm.interpreter import SPARES
 
 ROOT = Path(__file__).parents[2]
 
@@ -75,7 +76,7 @@ class TestTheWorker:
         with suppress(RuntimeUnavailableError):
             done = bench.run(intruders.KILLS_ALL_IT_CAN, timeout_s=10.0)
             assert (done.stdout, done.stderr.partition("Signal")[0]) in (("", ""), ("still here\n", ""))
-        for _ in range(3):
+        for _ in range(2 * SPARES):
             assert bench.run("print(1)").stdout == "1\n"
 
     def test_a_run_beside_it_is_not_killed_by_it(self, bench: Bench) -> None:
@@ -132,8 +133,10 @@ class TestRights:
 @applies("secrecy")
 class TestTwoRuns:
     def test_what_an_ended_run_has_left_is_gone(self, bench: Bench) -> None:
-        assert bench.run(intruders.LEAVES_TRACES).success
-        assert bench.run(intruders.FINDS_TRACES).stdout == ""
+        for _ in range(SPARES):  # whichever held the one, holds the other
+            assert bench.run(intruders.LEAVES_TRACES).success
+        for _ in range(SPARES):
+            assert bench.run(intruders.FINDS_TRACES).stdout == ""
 
     def test_what_a_run_beside_it_has_is_not_seen(self, bench: Bench) -> None:
         cancelled = threading.Event()

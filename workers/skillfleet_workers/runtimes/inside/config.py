@@ -17,7 +17,8 @@ NO_CORE = 1
 
 class Config:
     """`imports` are loaded ahead of every run. `execs`: a run is the start of a program, not a Python script in here.
-    `nested`: every run has namespaces of its own, else it shares `emptied` with those before it.
+    `inits`: how many runs may be made ready or be on. `nested`: every init has namespaces of its own, else runs share
+    `emptied` with those before them.
 
     `readable` and `writable`: paths for Landlock, which is left out where both are empty. `hidden`: paths that the
     mounts of a run would cover. `filter`: a seccomp program. Limits of 0 are none.
@@ -28,6 +29,7 @@ class Config:
     emptied: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
     execs: bool = False
+    inits: int = 1
     nested: bool = True
     network: bool = False
     disk_mb: int = 256

@@ -1,7 +1,8 @@
-"""The first process of a run: it holds the run, tells how it goes, and leaves nothing of it alive.
+"""The first process of every run: it holds the run, tells how it goes, and leaves nothing of it alive.
 
-It says on the run's control what `runtimes/supervisor.py` documents, but for `started` and `failed`, which the
-script's own process says.
+It makes ready and holds one run after the other, each when the worker asks for it on the channel. It says on the
+run's control what `runtimes/supervisor.py` documents, but for `started` and `failed`, which the script's own process
+says.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sys
 
 from . import script
 from .config import Config
-from .nest import drop_capabilities, furnish, libc
+from .nest import drop_capabilities, enter, furnish, libc, strip
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -22,7 +23,7 @@ KILLED = _signal.SIGKILL
 
 
 def be_init(config: Config, channel: int) -> script.Request:
-    """Returns in the script's process alone, with what it is to run."""
+    """Returns in the scripts' processes alone, with what each is to run."""
     try:
         return _be_init(config, channel)
     except BaseException as wrong:  # noqa: BLE001  nobody else would say it
@@ -30,44 +31,72 @@ def be_init(config: Config, channel: int) -> script.Request:
         os._exit(1)
 
 
+def asked(channel: int) -> bytes:
+    """Empty when the worker is gone, also where it leaves something unread."""
+    try:
+        return os.read(channel, 1)
+    except OSError:
+        return b""
+
+
 def _be_init(config: Config, channel: int) -> script.Request:
-    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
-    ours, theirs = _socket.socketpair()
-    if config.nested:
-        furnish(config)
-        drop_capabilities()
-    else:
+    _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # from a script, where Landlock doesn't keep it in
+    covered = enter(config) if config.nested else []
+    if not config.nested:
         libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        script.tidy_up(config)
+    # Else a script could read this memory, which is the template's.
+    libc.prctl(script.PR_SET_DUMPABLE, 0, 0, 0, 0)
+    while True:
+        if config.nested:
+            furnish(config, covered)
+        else:
+            script.tidy_up(config)
+        if request := _one_run(config, channel):
+            return request
+        if config.nested:
+            strip()
+        if not asked(channel):
+            os._exit(0)
+
+
+def _one_run(config: Config, channel: int) -> script.Request | None:
+    """To its end; the request in the process that is to run it."""
+    control, theirs = _socket.socketpair()
     begun, telling = os.pipe()
     child = os.fork()
     if not child:
         os.close(begun)
         theirs.close()
-        if not config.nested:  # else this is what the kernel does when process 1 of a namespace dies
+        if config.nested:
+            drop_capabilities()
+        else:  # this is what the kernel does when process 1 of a namespace dies
             libc.prctl(PR_SET_PDEATHSIG, KILLED, 0, 0, 0)
+        _signal.signal(_signal.SIGINT, _signal.default_int_handler)
         script.prepare(config)
-        return script.read_request(ours, config)  # closes `telling`, among all else
+        return script.read_request(control, config)  # closes `telling`, among all else
     os.close(telling)
-    # Else the script could read this memory, which is the template's.
-    libc.prctl(script.PR_SET_DUMPABLE, 0, 0, 0, 0)
-    _hold(config, channel, ours, theirs, child, begun)
-    os._exit(0)
+    _say_ready(config, channel, theirs)
+    watched = os.pidfd_open(child)
+    _hold(config, control, child, watched, begun)
+    control.close()
+    os.close(watched)
+    os.close(begun)
+    return None
 
 
-def _hold(
-    config: Config, channel: int, control: _socket.socket, theirs: _socket.socket, child: int, begun: int
-) -> None:
+def _say_ready(config: Config, channel: int, theirs: _socket.socket) -> None:
     work = os.open(config.work, os.O_PATH | os.O_DIRECTORY)
     passed = theirs.fileno().to_bytes(4, sys.byteorder) + work.to_bytes(4, sys.byteorder)
-    up = _socket.socket(fileno=channel)
+    up = _socket.socket(fileno=os.dup(channel))
     up.sendmsg([b"ready"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)])
     up.close()
     theirs.close()
     os.close(work)
+
+
+def _hold(config: Config, control: _socket.socket, child: int, watched: int, begun: int) -> None:
     _signal.signal(_signal.SIGCHLD, lambda *_: _bury_orphans(child))
     poller = select.poll()
-    watched = os.pidfd_open(child)
     poller.register(watched, select.POLLIN)
     poller.register(begun, select.POLLHUP)
     while True:

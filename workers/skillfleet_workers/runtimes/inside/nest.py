@@ -1,4 +1,7 @@
-"""Namespaces of one run, inside those of the sandbox: processes, mounts and IPC that no other run sees."""
+"""Namespaces inside those of the sandbox, for one run at a time: processes, mounts and IPC that no other run sees.
+
+They are kept from run to run, since making and ending them costs as much as a run; what is in them is not.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,8 @@ CLONE_NEWUSER = 0x10000000
 CLONE_NEWPID = 0x20000000
 OWN_NAMESPACES = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC
 MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC = 2, 4, 8, 4096, 16384
+MNT_DETACH = 2
+PLACES = ("/dev/shm", "/tmp")
 SYS_CLONE = {"x86_64": 56, "aarch64": 220}
 CAPABILITY_VERSION_3 = 0x20080522
 FILES_PER_MB = 256
@@ -42,8 +47,8 @@ def fork_into(config: Config) -> int:
     return 0
 
 
-def furnish(config: Config) -> None:
-    """Map ourselves, and mount what is this run's alone.
+def enter(config: Config) -> list[tuple[str, int]]:
+    """Map ourselves, and show the processes of here. What the mounts of a run will cover, each with a way to it.
 
     Raises:
         OSError: the kernel refuses.
@@ -52,17 +57,31 @@ def furnish(config: Config) -> None:
     for name, line in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
         _write(f"/proc/self/{name}", line)
     covered = [(path, os.open(path, os.O_PATH)) for path in config.hidden]
+    _mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "")
+    return covered
+
+
+def furnish(config: Config, covered: list[tuple[str, int]]) -> None:
+    """Mount what is one run's alone. Raises OSError."""
     options = f"size={config.disk_mb}m,nr_inodes={config.disk_mb * FILES_PER_MB},mode=755"
     _mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, options)
-    for place in ("/dev/shm", "/tmp"):  # of one file system: its size bounds them together
+    for place in PLACES:  # of one file system: its size bounds them together
         part = "/tmp/" + os.path.basename(place)
         os.mkdir(part)
         os.chmod(part, 0o1777)
         _mount(part, place, "", MS_BIND, "")
-    _mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "")
     for path, descriptor in covered:
         _uncover(path, descriptor)
     os.makedirs(os.path.join(config.work, OUTPUT), 0o700)
+
+
+def strip() -> None:
+    """Leave nothing of a run whose processes are dead. Raises OSError."""
+    for place in (*PLACES, "/tmp"):  # the last to go is the file system that the others are parts of
+        if libc.umount2(place.encode(), MNT_DETACH):
+            raise _failure(f"cannot unmount {place}")
+    if libc.unshare(CLONE_NEWIPC):
+        raise _failure("cannot renew the IPC namespace")
 
 
 def drop_capabilities() -> None:
@@ -87,7 +106,6 @@ def _uncover(path: str, descriptor: int) -> None:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY))
     _mount(source, path, "", MS_BIND | MS_REC, "")
-    os.close(descriptor)
 
 
 def _mount(source: str, target: str, kind: str, flags: int, options: str) -> None:

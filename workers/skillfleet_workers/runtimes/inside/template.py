@@ -1,8 +1,8 @@
 """The interpreter that is kept warm: it has imported what scripts need, and every run is a fork of it.
 
-For every byte on its channel it makes a spare: an init in namespaces of its own and, below it, the process that
-will be the script. The init sends `ready` and two descriptors up the channel: the control of the run and its work
-folder. All that costs time has then been done, before there is a run.
+It forks inits, each in namespaces of its own. For every byte on the channel, which all of them read, an init makes a
+spare: below it, the process that will be the script. It sends `ready` and two descriptors up the channel: the
+control of the run and its work folder. All that costs time has then been done, before there is a run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from itertools import chain
 
 from . import script
 from .config import Config
-from .init import be_init
+from .init import asked, be_init
 from .nest import fork_into, libc
 
 TYPE_CHECKING = False
@@ -40,7 +40,7 @@ def serve(fields: dict[str, object], channel: int, kept: frozenset[str], late: l
     gc.collect()
     gc.disable()
     gc.freeze()
-    _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)  # inits end unseen: the worker hears of it on their control
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
     _thread.stack_size(THREAD_STACK_BYTES)
     # The forks come from a thread with no Python frame below: a script then finds none below its own, as in a
     # plain interpreter. C calls C here: deque draws from chain, chain from map, map calls `run`, later the steps
@@ -61,14 +61,6 @@ def always(value: object) -> Iterator[object]:
         yield value
 
 
-def asked(channel: int) -> bytes:
-    """Empty when the worker is gone, also where it leaves something unread."""
-    try:
-        return os.read(channel, 64)
-    except OSError:
-        return b""
-
-
 class Files:
     """What PyRun_SimpleFileExFlags is to run; it comes into being in the forks alone."""
 
@@ -78,13 +70,20 @@ class Files:
 
     def opened(self) -> Iterator[int]:
         os.write(self._channel, b"up")
-        while wanted := asked(self._channel):
-            for _ in wanted:
-                if not fork_into(self._config):
-                    request = be_init(self._config, self._channel)
-                    self._name = os.fsencode(request.script)
-                    yield script.become(request)
-                    return
+        inits = 0
+        while True:
+            if inits == self._config.inits:
+                if os.wait()[1] == 0:  # the worker is gone, it says
+                    break
+                inits -= 1
+            if not asked(self._channel):
+                break
+            inits += 1
+            if not fork_into(self._config):
+                request = be_init(self._config, self._channel)
+                self._name = os.fsencode(request.script)
+                yield script.become(request)
+                return
         os._exit(0)
 
     def names(self) -> Iterator[bytes]:

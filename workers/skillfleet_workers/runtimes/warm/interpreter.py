@@ -104,6 +104,7 @@ class WarmInterpreter:
             folder=str(recipe.skill_root),
             imports=recipe.imports if preload else (),
             execs=recipe.execs,
+            inits=SPARES,
             network=True,  # what closes it is the sandbox's network namespace; Landlock would close loopback too
             disk_mb=recipe.limits.disk_mb,
             readable=("/",),
