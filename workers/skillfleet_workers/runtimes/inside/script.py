@@ -12,6 +12,7 @@ import os
 import resource
 import sys
 from _functools import partial  # type: ignore[import-not-found]
+from itertools import takewhile
 
 from . import landlock, seccomp
 from .config import NO_CORE, OUTPUT, Config
@@ -28,7 +29,7 @@ PR_SET_DUMPABLE = 4
 python = ctypes.pythonapi
 libc.fopen.restype = ctypes.c_void_p
 
-template_modules: set[str] = set()
+template_modules: list[str] = []
 ends_in_steps: list[bool] = []
 immortal: list[object] = []
 
@@ -48,13 +49,14 @@ def keep(names: frozenset[str]) -> None:
     python.Py_IncRef(ctypes.py_object(immortal))
     for name in loaded.keys() - names:
         del sys.modules[name]
-    template_modules.update(names - {"__main__"})
+    template_modules.extend(name for name in sys.modules if name != "__main__")
 
 
 def forget_the_template() -> None:
     """An interpreter takes its modules apart at its own end, which would copy all memory of the template's."""
-    for name in () if ends_in_steps else template_modules - {"sys", "builtins"}:
-        sys.modules.pop(name, None)
+    for name in () if ends_in_steps else template_modules:
+        if name not in ("sys", "builtins"):
+            sys.modules.pop(name, None)
 
 
 def prepare(config: Config) -> None:
@@ -211,8 +213,10 @@ def ending(outcome: list[int]) -> Iterator[Callable[[], object]]:
     for name in ("last_type", "last_value", "last_traceback", "last_exc"):
         vars(sys).pop(name, None)
     sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
-    for name in [name for name in sys.modules if name not in template_modules]:
-        del sys.modules[name]
+    # Newest first, as to look at the template's would copy their memory.
+    own = list(takewhile(template_modules[-1].__ne__, reversed(sys.modules)))
+    for name in ("__main__", *reversed(own)):
+        sys.modules.pop(name, None)
     gc.collect()
     if not flushed():
         yield natural
