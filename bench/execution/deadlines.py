@@ -14,7 +14,7 @@ from tests.conformance.scripts import DAEMON_THEN_SLEEP
 from skillfleet_workers.runtimes.base import RunRequest, Runtime
 
 from ..fleet import BenchError
-from ..measure import at_least, at_most
+from ..measure import at_least
 from .ours import Ours
 
 LIMIT_S = 0.3
@@ -41,7 +41,8 @@ def deadlines(ours: Ours, times: int) -> None:
         late = [death.late_ms for death in deaths]
         print(f"  our {name:<24}{statistics.median(late):>9.2f} ms     (at most {max(late):.2f}, {times} runs)")
         print(at_least(f"{name}: all dead at the return, of {times}", dead, times))
-        print(at_most(f"{name}: the latest return, ms", max(late), AIM_MS))
+        in_time = sum(not death.alive and death.late_ms <= AIM_MS for death in deaths)
+        print(at_least(f"{name}: all dead at most {AIM_MS} ms after the deadline, of {times}", in_time, times))
 
 
 def _death(runtime: Runtime, request: RunRequest) -> Death:

@@ -77,8 +77,6 @@ time.sleep(600)
 """
 )
 
-KILLS_ITS_PARENT = DAEMON + "os.kill(os.getppid(), 9)\ntime.sleep(600)\n"
-
 BOTH_STREAMS = """
 import os, threading
 def pour(fd):

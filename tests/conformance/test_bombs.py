@@ -63,6 +63,21 @@ class TestProcesses:
         assert bench.alive() == []
 
 
+@applies("locks")
+class TestProcessorTime:
+    @pytest.mark.parametrize("fresh", [False, True], ids=["a fork", "a program"])
+    def test_more_than_its_seconds_are_not_had_and_the_result_says_so(self, bench: Bench, fresh: bool) -> None:
+        done = bench.run("while True: pass", limits=Limits(cpu_seconds=1), fresh_interpreter=fresh)
+        assert (done.status, done.signal) == ("killed", "SIGXCPU")
+        assert done.error == "killed for processor time: a process of the run used up its 1 s"
+
+    def test_who_ignores_the_signal_is_killed(self, bench: Bench) -> None:
+        script = "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"
+        done = bench.run(script, limits=Limits(cpu_seconds=1))
+        assert (done.status, done.signal) == ("killed", "SIGKILL")
+        assert done.error == "killed for processor time: a process of the run used up its 1 s"
+
+
 @applies("bombs")
 class TestDisk:
     @pytest.mark.parametrize("folder", WORK_FOLDERS)

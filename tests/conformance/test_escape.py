@@ -11,7 +11,7 @@ import pytest
 from tests.conformance import bombs, escapes, scripts
 from tests.conformance.harness import Bench
 from tests.conformance.outside import servers
-from tests.conformance.table import applies
+from tests.conformance.table import CONTAINERS, applies
 
 from skillfleet_workers.runtimes.base import Limits
 from skillfleet_workers.runtimes.isolation import SANDBOX_UID
@@ -19,11 +19,23 @@ from skillfleet_workers.runtimes.isolation import SANDBOX_UID
 OWN_PLACES = {"/tmp", "/dev/shm", "/dev/mqueue"}
 
 
-@applies("secrecy")
-class TestEscape:
-    @pytest.mark.parametrize("kind", escapes.WAYS)
+@applies("locks")
+class TestLocks:
+    @pytest.mark.parametrize("kind", sorted(escapes.WAYS.keys() - {"files"}))
     def test_no_known_way_out_is_open(self, bench: Bench, kind: str) -> None:
         done = bench.run(escapes.TRIES, arguments=escapes.ARGUMENTS[kind])
+        assert (done.stdout, done.stderr) == ("tried all\n", "")
+
+    def test_more_memory_than_its_limit_is_never_had(self, bench: Bench) -> None:
+        done = bench.run(bombs.BIG_BLOCK, limits=Limits(memory_mb=256))
+        assert (done.success, done.stdout) == (False, "")
+        assert bench.run("print(1)").stdout == "1\n"
+
+
+@applies("secrecy")
+class TestEscape:
+    def test_no_file_is_a_way_out(self, bench: Bench) -> None:
+        done = bench.run(escapes.TRIES, arguments=escapes.ARGUMENTS["files"])
         assert (done.stdout, done.stderr) == ("tried all\n", "")
 
     def test_files_can_be_made_in_its_own_places_only_and_do_not_stay(self, bench: Bench) -> None:
@@ -51,13 +63,8 @@ class TestEscape:
     def test_empty_files_are_limited_as_full_ones_are(self, bench: Bench) -> None:
         done = bench.run(escapes.EMPTY_FILES, limits=Limits(memory_mb=256, pids=64, disk_mb=16))
         # A container has no limit for them, but their memory is counted.
-        by_memory = bench.name == "container" and done.status == "oom_killed"
+        by_memory = bench.name in CONTAINERS and done.status == "oom_killed"
         assert by_memory or 0 < int(done.stdout) <= 16 * 256
-        assert bench.run("print(1)").stdout == "1\n"
-
-    def test_more_memory_than_its_limit_is_never_had(self, bench: Bench) -> None:
-        done = bench.run(bombs.BIG_BLOCK, limits=Limits(memory_mb=256))
-        assert (done.success, done.stdout) == (False, "")
         assert bench.run("print(1)").stdout == "1\n"
 
     def test_to_the_host_it_is_not_root(self, bench: Bench) -> None:
@@ -81,7 +88,7 @@ class TestEscape:
             assert (done.stdout, done.stderr, outside.heard) == ("[]\n", "", [])
 
 
-@applies("secrecy")
+@applies("locks")
 def test_a_run_without_walls_would_be_told_by_these_attempts(bench: Bench) -> None:
     """The attempts themselves work: they find what is open to everybody."""
     open_to_all = {"its own memory": "read('/proc/self/status')", "its home": "write(home + '/x')"}

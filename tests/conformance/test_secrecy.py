@@ -34,35 +34,45 @@ def test_a_skill_that_asks_for_the_network_has_it(bench: Bench, outside: Outside
     assert eventually(lambda: outside.heard == [("tcp", b"from the script")])
 
 
+def assert_unreachable(bench: Bench, outside: Outside, kind: str) -> None:
+    bench.run(CALLS, arguments=(kind, outside.addresses[kind]))
+    call = [sys.executable, "-c", CALLS, kind, outside.addresses[kind]]
+    assert subprocess.run(call, capture_output=True, check=True).stdout == b"reached\n"
+    assert eventually(lambda: bool(outside.heard))
+    # One of the two came through, and it was ours: the server tells them in their order.
+    assert outside.heard == [(kind, b"from the script")]
+
+
 @applies("secrecy")
-class TestNetwork:
-    @pytest.mark.parametrize("kind", ["tcp", "udp", "path", "abstract"])
-    def test_nothing_of_the_host_is_reachable(self, bench: Bench, outside: Outside, kind: str) -> None:
-        bench.run(CALLS, arguments=(kind, outside.addresses[kind]))
-        call = [sys.executable, "-c", CALLS, kind, outside.addresses[kind]]
-        assert subprocess.run(call, capture_output=True, check=True).stdout == b"reached\n"
-        assert eventually(lambda: bool(outside.heard))
-        # One of the two came through, and it was ours: the server tells them in their order.
-        assert outside.heard == [(kind, b"from the script")]
+class TestNamespaceOfTheNetwork:
+    def test_sockets_that_lie_in_the_hosts_files_are_not_reachable(self, bench: Bench, outside: Outside) -> None:
+        assert_unreachable(bench, outside, "path")
 
     def test_there_is_no_interface_but_its_own_loopback(self, bench: Bench) -> None:
         script = "import socket; print({name for _, name in socket.if_nameindex()} <= {'lo'})"
         assert bench.run(script).stdout == "True\n"
 
+
+@applies("locks")
+class TestNetwork:
+    @pytest.mark.parametrize("kind", ["tcp", "udp", "abstract"])
+    def test_nothing_of_the_host_is_reachable(self, bench: Bench, outside: Outside, kind: str) -> None:
+        assert_unreachable(bench, outside, kind)
+
     def test_names_cannot_be_asked_for(self, bench: Bench) -> None:
         script = """
 import socket
-with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
-    try:
+try:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
         asker.connect(("192.0.2.1", 53))
         print(asker.send(b"?"))
-    except OSError:
-        print("unreachable")
+except OSError:
+    print("unreachable")
 """
         assert bench.run(script).stdout == "unreachable\n"
 
 
-@applies("secrecy")
+@applies("locks")
 class TestTheWorker:
     def test_its_secrets_are_in_nothing_that_can_be_read(self, bench: Bench) -> None:
         secret = uuid.uuid4().hex
@@ -72,6 +82,20 @@ class TestTheWorker:
         assert "environment [" in told.stdout
         assert secret not in told.stdout + told.stderr
 
+    def test_the_memory_and_files_of_what_started_it_are_closed_to_it(self, bench: Bench) -> None:
+        assert bench.run(intruders.READS_MEMORY).stdout == ""
+
+    def test_its_files_are_closed_to_it(self, bench: Bench) -> None:
+        secret = bench.folder / "secret"
+        secret.write_text("secret")
+        for what in ("read", "delete"):
+            assert bench.run(intruders.TRIES, arguments=(what, str(secret))).stdout == "refused\n"
+        bench.run(intruders.TRIES, arguments=("write", str(secret)))  # in a sandbox, a file of its own by that name
+        assert secret.read_text() == "secret"
+
+
+@applies("secrecy")
+class TestKilling:
     def test_nothing_that_it_kills_harms_a_later_run(self, bench: Bench) -> None:
         with suppress(RuntimeUnavailableError):
             done = bench.run(intruders.KILLS_ALL_IT_CAN, timeout_s=10.0)
@@ -88,16 +112,16 @@ class TestTheWorker:
         cancelled.set()
         assert flight.result().status == "cancelled"
 
-    def test_the_memory_and_files_of_what_started_it_are_closed_to_it(self, bench: Bench) -> None:
-        assert bench.run(intruders.READS_MEMORY).stdout == ""
-
 
 @applies("secrecy")
-class TestRights:
+class TestCapabilities:
     def test_no_program_makes_it_more_than_it_is(self, bench: Bench) -> None:
         assert bench.run(intruders.BECOMES_ROOT).stdout.split()[::3] == ["True", "1"]
         assert bench.run(intruders.BECOMES_ROOT).stdout.split()[1] == "0"
 
+
+@applies("locks")
+class TestRights:
     @pytest.mark.parametrize("what", ["write", "delete", "link"])
     def test_its_own_skill_is_not_changed(self, bench: Bench, what: str) -> None:
         skill = bench.request("").skill_root

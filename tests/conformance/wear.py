@@ -1,7 +1,9 @@
 """What a worker holds of its host, and the ways in which runs wear it."""
 
 import os
+import subprocess
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, fields
@@ -14,10 +16,15 @@ from tests.conformance.living import holders
 
 from skillfleet_workers.runtimes.base import RuntimeUnavailableError
 from skillfleet_workers.runtimes.cgroups import PREFIX
+from skillfleet_workers.runtimes.container.engine import OWNER_LABEL
 from skillfleet_workers.wire.execution import ScriptExecution
 
 FILE_LEFT = "import os; open(os.path.join(os.environ['TMPDIR'], 'left'), 'w').write('x' * 1_000_000)"
 
+ENGINES_OWN = "/docker/"
+"""Among mounts: those of containers, which are counted by themselves."""
+
+LOOKS = 20
 AFTER_A_KILL = ("lost", "killed", "cancelled", "unavailable")
 """How a run may end whose holder was killed."""
 
@@ -45,17 +52,36 @@ def groups_of(pid: int) -> int:
     return sum("cgroup.procs" in files and own in folder for folder, _, files in os.walk("/sys/fs/cgroup"))
 
 
+def containers_of(pid: int) -> int:
+    """How many containers a worker has made that are still there."""
+    listing = ["docker", "ps", "--all", "--format", f'{{{{.Label "{OWNER_LABEL}"}}}}']
+    owners = subprocess.run(listing, capture_output=True, check=True, text=True).stdout.splitlines()
+    return sum(owner.startswith(f"{pid}-") for owner in owners)
+
+
 def held(scratch: Path) -> Held:
     us = psutil.Process()
     return Held(
         us.num_fds(),
         len(us.children(recursive=True)),
         us.num_threads(),
-        len(Path("/proc/self/mountinfo").read_text().splitlines()),
+        sum(ENGINES_OWN not in line for line in Path("/proc/self/mountinfo").read_text().splitlines()),
         groups_of(os.getpid()),
         sum(1 for _ in scratch.rglob("*")),
         sum(1 for _ in Path("/dev/shm").iterdir()),
     )
+
+
+def settled(scratch: Path) -> Held:
+    """What is held once spares are made and what was ended is gone: at first, both go on behind a run."""
+    looks: deque[Held] = deque(maxlen=LOOKS)
+
+    def same() -> bool:
+        looks.append(held(scratch))
+        return len(looks) == LOOKS and len(set(looks)) == 1
+
+    assert eventually(same)
+    return looks[0]
 
 
 def result_of(flight: "Future[ScriptExecution]") -> str:

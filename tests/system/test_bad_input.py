@@ -43,6 +43,7 @@ def complaint(done: "subprocess.CompletedProcess[str]") -> str:
         pytest.param(SCRIPTED, {"SKILLS_FOLDER_PATH": "absent"}, "SKILLS_FOLDER_PATH", id="no skills folder"),
         pytest.param(SCRIPTED, {"SCRIPT_TIMEOUT_SECONDS": "0"}, "SCRIPT_TIMEOUT_SECONDS", id="timeout of 0"),
         pytest.param(SCRIPTED, {"SCRIPT_TIMEOUT_SECONDS": "abc"}, "SCRIPT_TIMEOUT_SECONDS", id="no number"),
+        pytest.param(SCRIPTED, {"SKILLFLEET_SCRIPT_CPUS": "0"}, "SKILLFLEET_SCRIPT_CPUS", id="no cores"),
         pytest.param((*SCRIPTED, "--timeout", "0"), {}, "--timeout", id="no time"),
         pytest.param((*SCRIPTED, "--timeout", "nan"), {}, "--timeout", id="time is no number"),
         pytest.param((*SCRIPTED, "--max-turns", "0"), {}, "--max-turns", id="no turns"),

@@ -1,16 +1,19 @@
 """A runtime of containers, one skill folder, and a worker process that can be killed over them."""
 
+import select
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import docker
+from docker.errors import APIError
 from docker.models.containers import Container
-from tests.runtime_image import runtime_image
 
 from skillfleet_workers.runtimes.base import RunRequest
 from skillfleet_workers.runtimes.container.engine import OWNER_LABEL
+from skillfleet_workers.runtimes.container.interpreter import WarmContainer
 from skillfleet_workers.runtimes.container.runtime import ContainerRuntime
 from skillfleet_workers.runtimes.owner import this_process
 from skillfleet_workers.wire.execution import ScriptExecution
@@ -19,6 +22,15 @@ from skillfleet_workers.wire.execution import ScriptExecution
 def made_by(client: docker.DockerClient, owner: object) -> list[Container]:
     wanted = {"label": f"{OWNER_LABEL}={owner}"}
     return list(client.containers.list(all=True, filters=wanted, ignore_removed=True))
+
+
+def programs(client: docker.DockerClient) -> str:
+    """What runs in this process's containers."""
+    told = []
+    for made in made_by(client, this_process()):
+        with suppress(APIError):  # not yet started, or ended
+            told.append(made.top()["Processes"])
+    return str(told)
 
 
 @dataclass
@@ -50,12 +62,17 @@ class Bench:
         (self.skill / "Dockerfile").write_text("".join(f"{line}\n" for line in lines))
 
 
-def hold(folder: str, image: str) -> None:
-    """A worker that says who it is, and then runs for a minute in a container of the image."""
-    bench = Bench(Path(folder), ContainerRuntime(Path(folder), runtime_image()))
+def hold(folder: str, base: str, image: str = "") -> None:
+    """A worker that says who it is once a run has ended in one of its containers, and the spare that it was asked
+    for is announced, but not yet heard of."""
+    bench = Bench(Path(folder), ContainerRuntime(Path(folder), base))
+    assert bench.shell("", image=image or None).success
+    for warm in bench.runtime._pool.interpreters():
+        if isinstance(warm, WarmContainer) and warm._channel is not None:
+            select.select([warm._channel._connection], [], [])
     sys.stdout.write(f"{this_process()}\n")
     sys.stdout.flush()
-    bench.shell("sleep 60", timeout_s=60.0, image=image)
+    sys.stdin.read()
 
 
 if __name__ == "__main__":

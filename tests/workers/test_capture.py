@@ -32,6 +32,24 @@ def test_a_script_that_ended_by_itself_just_before_the_kill_keeps_its_own_outcom
     assert (outcome(capture, 1)["status"], outcome(capture, 1)["returncode"]) == ("failed", 3)
 
 
+@pytest.mark.parametrize(
+    ("ended", "told"),
+    [
+        ("24 960000 1 0", "killed for processor time: a process of the run used up its 1 s"),
+        ("9 1990000 1 0", "killed for processor time: a process of the run used up its 1 s"),
+        ("9 500000 1 0", None),
+        ("11 2000000 1 0", None),
+        ("0 2000000 1 0", None),
+        ("9 2000000 1 1", None),
+    ],
+    ids=["spent", "ignored", "killed before", "another signal", "ended well", "by its deadline"],
+)
+def test_a_script_that_spent_its_processor_time_is_told_so(capture: Capture, ended: str, told: str | None) -> None:
+    for line in ("started 7", f"ended {ended}", "done 0"):
+        capture.hear(line)
+    assert outcome(capture, 1.5, cpu_seconds=1).get("error") == told
+
+
 @pytest.mark.parametrize(("text", "whole"), [("", "x\n"), ("a", "a\nx\n"), ("a\n", "a\nx\n")])
 def test_a_line_is_added_on_a_line_of_its_own(text: str, whole: str) -> None:
     assert with_line(text, "x") == whole

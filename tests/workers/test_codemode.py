@@ -191,7 +191,7 @@ def test_an_answer_that_the_runner_did_not_write_is_a_failure_and_no_more(answer
 @pytest.fixture(scope="module")
 def unheld() -> Iterator[CodeModeRuntime]:
     """What the same code reaches where no sandbox holds it."""
-    with CodeModeRuntime(SPEC) as made:
+    with CodeModeRuntime(SPEC, network="host") as made:
         yield made
 
 

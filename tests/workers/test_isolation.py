@@ -197,6 +197,8 @@ def test_doctor_is_content_with_processes_where_no_more_is_demanded(whole: HostI
     assert "at most process here" in said["demand"].detail
     assert said["bubblewrap"].ok is None
     assert said["bubblewrap"].detail == "bwrap is not on PATH"
+    assert said["process"].detail.startswith("Landlock, seccomp, limits for each process; ")
+    assert said["process"].detail.endswith("; no namespaces because bwrap is not on PATH")
     assert "install bubblewrap" in said["bubblewrap"].fix
 
 
@@ -208,3 +210,17 @@ def test_doctor_fails_where_more_is_demanded_and_says_what_control_groups_lack(w
     assert said["control groups"].ok is None
     assert "per process only" in said["control groups"].detail
     assert said["control groups"].fix
+
+
+def test_doctor_says_whether_the_limit_of_cores_holds(whole: HostIsolation, tmp_path: Path, require: Require) -> None:
+    require(whole.cores == "", f"control groups that limit cores: {whole.cores}")
+    assert doctor(SKILLFLEET_SCRIPT_CPUS="1.5")["1.5 cores a script"] == Line(True, "held", "")
+    without_groups = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", sys.executable]
+    for around, variables in ((without_groups, {}), ([], {"PATH": str(tmp_path)})):
+        said = doctor(*around, SKILLFLEET_SCRIPT_CPUS="1.5", **variables)["1.5 cores a script"]
+        assert said.ok is None and said.fix
+        assert said.detail.startswith("not held here: ")
+
+
+def test_doctor_says_nothing_of_cores_where_no_limit_is_set(whole: HostIsolation) -> None:
+    assert not [what for what in doctor() if "cores" in what]

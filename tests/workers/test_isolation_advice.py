@@ -58,6 +58,26 @@ def test_the_way_to_control_groups_depends_on_the_host(host: Host, way: str) -> 
     assert way in advice.for_cgroups(host)
 
 
+@pytest.mark.parametrize(
+    ("landlock_abi", "seccomp", "held", "left_open"),
+    [
+        (7, True, "Landlock, seccomp, limits for each process; ", "open: unix sockets with a path"),
+        (5, True, "Landlock, seccomp, ", "open: signals to the worker and abstract sockets, unix sockets"),
+        (7, False, "Landlock, limits", "open: UDP, unix sockets"),
+        (3, False, "Landlock, limits", "abstract sockets, sockets, unix sockets"),
+        (0, True, "seccomp, limits", "open: files, signals"),
+        (0, False, "limits for each process; ", "open: files, signals"),
+    ],
+)
+def test_what_holds_a_plain_process_and_what_that_leaves_open_is_said(
+    landlock_abi: int, seccomp: bool, held: str, left_open: str
+) -> None:
+    said = advice.of_plain_processes(landlock_abi, seccomp=seccomp, no_sandbox="bwrap is not on PATH")
+    assert said.startswith(held) and left_open in said
+    assert said.endswith("no namespaces because bwrap is not on PATH")
+    assert "because" not in advice.of_plain_processes(landlock_abi, seccomp=seccomp, no_sandbox="")
+
+
 def test_on_a_mac_all_advice_is_to_run_workers_on_linux() -> None:
     mac = Host(system="darwin")
     said = {advice.for_namespaces(mac), advice.for_cgroups(mac), advice.for_landlock(mac), advice.for_seccomp(mac)}

@@ -1,12 +1,13 @@
 """What a script's events make of its run."""
 
 import json
+import tracemalloc
 from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
-from skillfleet_workers.runtimes.ndjson import MAX_DEPTH, merged, understood
+from skillfleet_workers.runtimes.ndjson import MAX_DEPTH, MOST_EVENTS, merge, understood
 from skillfleet_workers.wire.execution import Artifact, ExecutionStatus, ScriptExecution
 
 DONE = {"version": "0", "type": "done", "ok": True}
@@ -129,7 +130,7 @@ def test_patches_are_merged_and_what_they_come_to_is_kept() -> None:
     ],
 )
 def test_patches_merge_as_rfc_7396_says(target: dict[str, Any], patch: dict[str, Any], result: Any) -> None:
-    assert merged([target, patch]) == result
+    assert merge(merge(None, target), patch) == result
 
 
 def test_assets_are_files_that_were_handed_back_or_lie_in_the_skill() -> None:
@@ -151,3 +152,43 @@ def test_every_result_can_be_written_as_json() -> None:
     deep = "[" * (MAX_DEPTH - 3) + "]" * (MAX_DEPTH - 3)
     told = run(f'{{"version": "0", "type": "ui_event", "event": "x", "payload": {deep}}}\n{json.dumps(DONE)}')
     assert told.success and json.loads(told.model_dump_json())["events"] == list(told.events)
+
+
+def chatty(count: int) -> str:
+    return (json.dumps(event("log", level="info", message="at work")) + "\n") * count
+
+
+def test_of_very_many_events_the_first_are_kept_and_the_cut_is_told() -> None:
+    told = run(chatty(MOST_EVENTS + 7) + lines([DONE]))
+    assert told.success and len(told.events) == MOST_EVENTS + 2
+    assert told.events[-2:] == ({"version": "0", "type": "truncated", "events": 7}, DONE)
+    assert run(chatty(MOST_EVENTS) + lines([DONE])).events[-2:] == (
+        event("log", level="info", message="at work"),
+        DONE,
+    )
+
+
+def test_events_that_are_not_kept_count_all_the_same() -> None:
+    patch, twice = event("state_patch", patch={"late": {"n": 1}}), asset("charts/a.png")
+    assert run(chatty(MOST_EVENTS) + lines([patch, DONE])).events[-1] == event("state", state={"late": {"n": 1}})
+    assert run(chatty(MOST_EVENTS) + lines([event("done", ok=False, summary="bad")])).error == "bad"
+    for broken in (lines([twice, twice, DONE]), "no JSON\n"):
+        assert run(chatty(MOST_EVENTS) + broken).status == "protocol_violation"
+
+
+def test_memory_does_not_grow_with_the_number_of_events() -> None:
+    def peak(count: int) -> int:
+        said = chatty(count) + lines([DONE])
+        tracemalloc.start()
+        try:
+            run(said)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert peak(2 * MOST_EVENTS) - peak(MOST_EVENTS) < 1 << 18
+
+
+def test_patches_leave_the_events_as_they_were_sent() -> None:
+    patches = [event("state_patch", patch=patch) for patch in ({"a": {"b": [1]}}, {"a": {"b": [2], "c": {"d": 1}}})]
+    assert of(*patches, DONE).events[:2] == tuple(patches)

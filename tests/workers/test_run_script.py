@@ -236,14 +236,16 @@ class Recorder(ProcessRuntime):
         return super().run(request)
 
 
-def test_the_skills_limits_reach_the_runtime(tmp_path: Path) -> None:
+def test_the_limits_of_skill_and_worker_reach_the_runtime(tmp_path: Path) -> None:
     own = "memory_mb: 300\n    pids: 20\n    cpu_seconds: 9\n    network: host\n    preload: json csv"
     head = f"---\ndescription: L.\nmetadata:\n  skillfleet:\n    {own}\n    fresh_interpreter: true\n---\n"
     write_skill(tmp_path / "skills" / "l", {"SKILL.md": head, "a.py": "print(1)"})
     (tmp_path / "work").mkdir()
     runtime = Recorder(tmp_path / "work")
     environments = Environments(tmp_path / "environments")
-    toolbox = Toolbox(SkillCatalog(tmp_path / "skills"), environments, runtime, 30, tmp_path / "artifacts")
+    toolbox = Toolbox(
+        SkillCatalog(tmp_path / "skills"), environments, runtime, 30, tmp_path / "artifacts", script_cpus=1.5
+    )
     for done in (
         toolbox.run_script(RunSkillScript(skill_name="l", script="a"), CONTEXT),
         toolbox.run_python(RunPythonScript(skill_name="l", script="print(1)"), CONTEXT),
@@ -251,6 +253,6 @@ def test_the_skills_limits_reach_the_runtime(tmp_path: Path) -> None:
         assert isinstance(done, ScriptExecution) and done.success
     assert [request.script for request in runtime.asked] == [Path("a.py"), "print(1)"]
     for asked in runtime.asked:
-        assert asked.limits == Limits(memory_mb=300, pids=20, cpu_seconds=9)
+        assert asked.limits == Limits(memory_mb=300, pids=20, cpu_seconds=9, cpus=1.5)
         assert (asked.network, asked.preload, asked.fresh_interpreter) == ("host", ("json", "csv"), True)
     runtime.close()

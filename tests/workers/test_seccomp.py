@@ -47,8 +47,12 @@ def number(name: str, arch: str = MACHINE) -> int:
 def verdict(
     arch: str, call: int, *arguments: int, audit: int = 0, network: bool = False, namespaces: bool = False
 ) -> str:
-    """What the kernel would make of the program for `arch`."""
     program = seccomp.program(arch, network=network, deny_namespaces=not namespaces)
+    return ruling(program, arch, call, *arguments, audit=audit)
+
+
+def ruling(program: bytes, arch: str, call: int, *arguments: int, audit: int = 0) -> str:
+    """What the kernel would make of a program for `arch`."""
     steps = list(struct.iter_unpack("=HBBI", program))
     padded = [*arguments, *[0] * (6 - len(arguments))]
     data = struct.pack("=IIQ6Q", call, audit or MACHINES[arch][1], 0, *padded)
@@ -123,6 +127,12 @@ class TestProgram:
         assert verdict(arch, number(name, arch), *before, fast_open) == UNSUPPORTED
         assert verdict(arch, number(name, arch), *before, 0x4000) == "allow"
         assert verdict(arch, number(name, arch), *before, fast_open, network=True) == "allow"
+
+    def test_where_unix_sockets_are_all_there_are_no_other_is_made(self, arch: str) -> None:
+        steps = seccomp.program(arch, network=False, unix_only=True)
+        assert [ruling(steps, arch, number("socket", arch), family, 1) for family in (1, 2, 10, 16, 17, 38, 40)] == [
+            "allow", *["EACCES"] * 6
+        ]  # fmt: skip
 
     def test_pairs_of_sockets_are_of_the_unix_family(self, arch: str) -> None:
         assert [verdict(arch, number("socketpair", arch), family, 1) for family in (1, 30)] == [

@@ -108,6 +108,11 @@ def test_a_dot_env_that_is_not_utf_8_is_named(here: Path) -> None:
         ("SCRIPT_TIMEOUT_SECONDS", "1.5", "'1.5' is not a whole number from 1 to 3600"),
         ("SCRIPT_TIMEOUT_SECONDS", "", EMPTY),
         ("SCRIPT_TIMEOUT_SECONDS", " ", EMPTY),
+        *(
+            ("SKILLFLEET_SCRIPT_CPUS", value, f"{value!r} is not a number of cores from 0.05 to 1024, such as 1.5")
+            for value in ("0", "0.04", "-1", "2000", "nan", "inf", "two", "1,5", "1.5 cores")
+        ),
+        ("SKILLFLEET_SCRIPT_CPUS", "", EMPTY),
         ("SKILLFLEET_WORKER_CONCURRENCY", "513", "'513' is not a whole number from 1 to 512"),
         ("SKILLFLEET_RESULT_TTL_HOURS", "0", "'0' is not a whole number of at least 1"),
         ("SKILLFLEET_BUILD_TIMEOUT_SECONDS", "9" * 5000, f"'{'9' * 59}…' is not a whole number of at least 1"),
@@ -137,6 +142,13 @@ def test_a_wrong_value_is_named_with_what_it_may_be(
 def test_a_value_that_was_given_by_its_field_is_named_by_its_variable() -> None:
     with pytest.raises(SettingsError, match=r"^SKILLFLEET_WORKER_CONCURRENCY: '0' is not a whole number from 1"):
         load_settings(WorkerSettings, concurrency=0)
+
+
+@pytest.mark.parametrize(("value", "cores"), [("1.5", 1.5), ("2", 2.0), ("0.05", 0.05)])
+def test_cores_may_be_a_fraction(monkeypatch: pytest.MonkeyPatch, value: str, cores: float) -> None:
+    assert load_settings(WorkerSettings).script_cpus is None
+    monkeypatch.setenv("SKILLFLEET_SCRIPT_CPUS", value)
+    assert load_settings(WorkerSettings).script_cpus == cores
 
 
 @pytest.mark.parametrize("value", ["debug", "Debug", "DEBUG"])

@@ -1,8 +1,11 @@
+import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from skillfleet_workers.skills.declared_values import declared
 from skillfleet_workers.skills.models import NO_DESCRIPTION, Skill, Skipped
 from skillfleet_workers.skills.skill_md import read_skill_md
 
@@ -257,3 +260,23 @@ def test_allowed_tools_are_a_text_or_a_list(line: str, allowed: tuple[str, ...] 
 def test_variables_that_no_skill_is_given_are_left_out_with_a_warning() -> None:
     skill = own("env: [LLM_API_KEY, SKILLFLEET_REDIS_URL, TOKEN]")
     assert (skill.env, len(skill.problems)) == (("TOKEN",), 2)
+
+
+class Asked(dict[str, Any]):
+    """Empty, but knows which keys it was asked for."""
+
+    def __init__(self) -> None:
+        self.keys_asked: set[str] = set()
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.keys_asked.add(key)
+        return default
+
+
+def test_every_key_that_a_skill_can_set_is_in_the_table_of_its_document() -> None:
+    own = Asked()
+    assert not any(declared({}, own, []).values())
+    text = (Path(__file__).parents[2] / "docs" / "writing-skills.md").read_text()
+    table = text.partition("| under `metadata.skillfleet` |")[2].partition("\n\n")[0]
+    told = {name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+    assert told == own.keys_asked

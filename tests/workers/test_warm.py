@@ -9,17 +9,13 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import Require
+from tests.workers.warm_parts import environment_with, make
 
-from skillfleet_workers.runtimes.base import RunRequest
+from skillfleet_workers.runtimes.base import Limits, RunRequest
 from skillfleet_workers.runtimes.cgroups import Cgroups, find_cgroups
 from skillfleet_workers.runtimes.isolation import sandbox_trouble, sandbox_user
 from skillfleet_workers.runtimes.warm.pool import Pool
 from skillfleet_workers.runtimes.warm.runtime import WarmRuntime
-
-
-def make(budget_mb: int = 1024) -> WarmRuntime:
-    found = find_cgroups()
-    return WarmRuntime(found if isinstance(found, Cgroups) else None, sandbox_user(), budget_mb)
 
 
 @pytest.fixture
@@ -38,18 +34,10 @@ def ask(tmp_path: Path) -> RunRequest:
     return RunRequest("s", skill, Path(sys.executable), "print(1)", {"PATH": "/usr/bin:/bin"}, 30)
 
 
-def environment_with(folder: Path, name: str, text: str) -> Path:
-    """The interpreter of a new environment that has one module, or one .pth file."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-    (packages,) = folder.glob("lib/python*/site-packages")
-    (packages / name).write_text(text)
-    return folder / "bin" / "python"
-
-
 def test_what_scripts_import_is_loaded_before_they_run(runtime: WarmRuntime, ask: RunRequest) -> None:
     script = "import sys; print('decimal' in sys.modules)"
-    assert runtime.run(replace(ask, script=script)).stdout == "False\n"
     assert runtime.run(replace(ask, script=script, preload=("decimal",))).stdout == "True\n"
+    assert runtime.run(replace(ask, script=script, limits=Limits(pids=99))).stdout == "False\n"
 
 
 def test_what_cannot_be_imported_is_left_to_the_script(runtime: WarmRuntime, ask: RunRequest) -> None:
@@ -90,13 +78,18 @@ def test_an_environment_that_was_built_anew_gets_an_interpreter_of_its_own(
         assert runtime.run(asked).stdout == f"{word}\n"
 
 
-def test_interpreters_that_wait_make_room_for_those_used_since(require: Require, ask: RunRequest) -> None:
-    require(isinstance(find_cgroups(), Cgroups), "control groups, to weigh interpreters")
-    runtime = make(budget_mb=1)
+@pytest.mark.parametrize("weighed_by", ["control groups", "what their processes share"])
+def test_interpreters_that_wait_make_room_for_those_used_since(
+    weighed_by: str, require: Require, ask: RunRequest
+) -> None:
+    require(not sandbox_trouble(), "a sandbox")
+    grouped = weighed_by == "control groups"
+    require(not grouped or isinstance(find_cgroups(), Cgroups), "control groups, to weigh interpreters")
+    runtime = make(budget_mb=1) if grouped else WarmRuntime(None, sandbox_user(), 1)
     try:
-        for name in ("json", "csv", "decimal"):
-            assert runtime.run(replace(ask, preload=(name,))).success
-        assert [one.recipe.imports for one in runtime.pool.interpreters()] == [("decimal",)]
+        for pids in (97, 98, 99):
+            assert runtime.run(replace(ask, limits=Limits(pids=pids))).success
+        assert [one.recipe.limits.pids for one in runtime.pool.interpreters()] == [99]
     finally:
         runtime.close()
 

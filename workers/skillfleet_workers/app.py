@@ -40,7 +40,13 @@ def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> I
     client = RedisUrls.of(settings).client()
     name = worker_name()
     catalog = SkillCatalog(settings.skills_folder)
-    runtime = host_runtime(scratch, settings.min_isolation, fleet=settings.fleet, warm_mb=settings.warm_mb)
+    runtime = host_runtime(
+        scratch,
+        settings.min_isolation,
+        fleet=settings.fleet,
+        warm_mb=settings.warm_mb,
+        image_build_timeout_s=settings.build_timeout_s,
+    )
     if not at_least("process", settings.min_isolation) and (refusal := runtime.refusal):
         runtime.close()
         raise SettingsError(f"SKILLFLEET_MIN_ISOLATION: {refusal}")
@@ -55,6 +61,7 @@ def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> I
         ),
         runtime=runtime,
         script_timeout_s=settings.script_timeout_s,
+        script_cpus=settings.script_cpus,
         artifacts_folder=artifacts,
     )
     ledger = CallLedger(client)

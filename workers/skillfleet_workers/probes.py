@@ -13,7 +13,8 @@ from requests.exceptions import RequestException
 
 from .python import base_interpreter
 from .runtimes import isolation_advice as advice
-from .runtimes.isolation import at_least, probe
+from .runtimes.container.engine import gvisor_among
+from .runtimes.isolation import HostIsolation, at_least, probe
 from .settings import WorkerSettings
 from .skills.catalog import SkillCatalog
 from .wire.contract import WireModel
@@ -24,7 +25,7 @@ INTERPRETERS = {"bash": "shell", "node": "JavaScript", "ruby": "Ruby", "perl": "
 CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
 MEANS: dict[Isolation, str] = {
     "none": "nothing holds a script",
-    "process": "a supervisor kills the whole tree, against accidents, not against hostile code",
+    "process": "a supervisor that kills the whole tree and the kernel's locks, against accidents, not hostile code",
     "sandbox": "namespaces of its own for every run, against hostile code, on a shared kernel",
     "container": "a hardened container for every environment, on a shared kernel",
     "gvisor": "a kernel of its own in user space",
@@ -44,7 +45,7 @@ class Finding(WireModel):
 
 
 def probe_host(settings: WorkerSettings) -> list[Finding]:
-    return [*_skills(settings), *_interpreters(), *_isolation(settings.min_isolation)]
+    return [*_skills(settings), *_interpreters(), *_isolation(settings)]
 
 
 def _skills(settings: WorkerSettings) -> Iterator[Finding]:
@@ -79,10 +80,10 @@ def _interpreters() -> Iterator[Finding]:
         )
 
 
-def _isolation(minimum: Isolation) -> Iterator[Finding]:
-    host, held = this_host(), probe()
-    docker_engine, runtimes, no_docker = _docker()
-    strongest = "gvisor" if "runsc" in runtimes else "container" if docker_engine else held.strongest
+def _isolation(settings: WorkerSettings) -> Iterator[Finding]:
+    minimum, host, held = settings.min_isolation, this_host(), probe()
+    docker_engine, gvisor, no_docker = _docker()
+    strongest = "gvisor" if gvisor else "container" if docker_engine else held.strongest
     fixes = {
         "sandbox": advice.for_bubblewrap(host, held.bubblewrap),
         "container": DOCKER_FIX,
@@ -95,7 +96,11 @@ def _isolation(minimum: Isolation) -> Iterator[Finding]:
         detail=f"at most {strongest} here: {MEANS[strongest]}",
         fix="" if at_least(strongest, minimum) else f"{fixes[minimum]}; or set SKILLFLEET_MIN_ISOLATION={strongest}",
     )
-    groups = held.cgroups and f"memory is limited per process only: {held.cgroups}"
+    if settings.script_cpus:
+        fix = fixes["sandbox"] if held.bubblewrap else advice.for_cgroups(host)
+        yield _cores(settings.script_cpus, held, fix, engine=bool(docker_engine))
+    yield _plain_processes(host, held)
+    groups = held.cgroups and f"memory is limited per process only, cores not at all: {held.cgroups}"
     landlock = "" if held.landlock_abi else "the kernel has none, or it is off: mounts alone hold paths"
     for what, why_not, works, fix in (
         ("user namespaces", held.user_namespaces, "open to ordinary users", advice.for_namespaces(host)),
@@ -114,13 +119,36 @@ def _isolation(minimum: Isolation) -> Iterator[Finding]:
         )
 
 
-def _docker() -> tuple[str, tuple[str, ...], str]:
-    """Its version, the runtimes that it offers, and why there is none."""
+def _plain_processes(host: advice.Host, held: HostIsolation) -> Finding:
+    about = advice.of_plain_processes(held.landlock_abi, seccomp=held.seccomp, no_sandbox=held.bubblewrap)
+    linux = host.system == "linux"
+    return Finding(
+        area="isolation",
+        what="process",
+        ok=True if held.landlock_abi and held.seccomp else None,
+        detail=about if linux else f"nothing but the supervisor: {host.system} has no locks",
+        fix="" if linux else advice.LINUX,
+    )
+
+
+def _cores(cpus: float, held: HostIsolation, fix: str, *, engine: bool) -> Finding:
+    trouble = held.bubblewrap or held.cores
+    return Finding(
+        area="isolation",
+        what=f"{cpus:g} cores a script",
+        ok=None if trouble else True,
+        detail=f"{'held in containers only' if engine else 'not held here'}: {trouble}" if trouble else "held",
+        fix=fix if trouble else "",
+    )
+
+
+def _docker() -> tuple[str, str | None, str]:
+    """Its version, the name by which it knows gVisor, and why there is none."""
     try:
         client = docker.from_env(timeout=PROBE_TIMEOUT_S)
-        return f"Docker {client.version()['Version']}", tuple(client.info()["Runtimes"]), ""
+        return f"Docker {client.version()['Version']}", gvisor_among(client.info()), ""
     except (DockerException, RequestException) as error:
-        return "", (), f"not reachable: {str(error)[:80]}"
+        return "", None, f"not reachable: {str(error)[:80]}"
 
 
 def this_host() -> advice.Host:

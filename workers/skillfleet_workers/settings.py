@@ -12,9 +12,22 @@ from .wire.execution import Isolation
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 
+LEAST_CPUS = 0.05
+"""With less, an interpreter that imports much would not come up in time."""
+
+MOST_CPUS = 1024
+
 
 class WorkerSettings(FleetSettings):
     script_timeout_s: int = Field(default=30, gt=0, le=MAX_TIMEOUT_SECONDS, validation_alias="SCRIPT_TIMEOUT_SECONDS")
+    script_cpus: float | None = Field(
+        default=None,
+        ge=LEAST_CPUS,
+        le=MOST_CPUS,
+        allow_inf_nan=False,
+        validation_alias="SKILLFLEET_SCRIPT_CPUS",
+        description=f"a number of cores from {LEAST_CPUS} to {MOST_CPUS}, such as 1.5",
+    )
     concurrency: int = Field(
         default_factory=lambda: max(2, os.cpu_count() or 2),
         ge=1,

@@ -62,6 +62,7 @@ class Toolbox:
     script_timeout_s: float
     artifacts_folder: Path
     imports: SkillImports = field(default_factory=SkillImports)
+    script_cpus: float | None = None
 
     def list_skills(self, request: ListSkills, context: CallContext) -> SkillList:
         skills = self.catalog.list(context.skills)
@@ -166,7 +167,7 @@ class Toolbox:
             environment=script_environment(skill, interpreter, context.ref),
             timeout_s=timeout or skill.timeout or self.script_timeout_s,
             cancelled=context.cancelled,
-            limits=_limits(skill),
+            limits=_limits(skill, self.script_cpus),
             network=skill.network,
             preload=self.imports.of(skill, script if isinstance(script, str) else None),
             fresh_interpreter=skill.fresh_interpreter,
@@ -180,9 +181,9 @@ class Toolbox:
         return self.artifacts_folder / ref.conversation_id / f"{ref.key}.{ref.attempt}"
 
 
-def _limits(skill: Skill) -> Limits:
+def _limits(skill: Skill, cpus: float | None) -> Limits:
     names = ("memory_mb", "pids", "disk_mb", "cpu_seconds")
-    return Limits(**{name: value for name in names if (value := getattr(skill, name)) is not None})
+    return Limits(**{name: value for name in names if (value := getattr(skill, name)) is not None}, cpus=cpus)
 
 
 def script_environment(skill: Skill, interpreter: Path, ref: CallRef) -> dict[str, str]:

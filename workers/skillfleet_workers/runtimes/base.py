@@ -21,12 +21,13 @@ Language = Literal["python", "shell", "javascript", "ruby", "perl"]
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What one run may use. `disk_mb`: all that it may write; `cpu_seconds`: of processor time, None: as much as
-    fits into its timeout."""
+    fits into its timeout; `cpus`: cores at once, None: all that the host has."""
 
     memory_mb: int = 1024
     pids: int = 256
     disk_mb: int = 256
     cpu_seconds: int | None = None
+    cpus: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from .embedded import CLEAN_ENVIRONMENT, DEFAULT_TIMEOUT_S, Embedded
 class BashRuntime(Embedded):
     """Runs bash scripts of one line or many. Thread safe; `close` it, or use it as a context manager.
 
-    `folder` is their working directory; `env` is added to a clean environment, for this runtime or for one run.
+    `folder` is their working directory, read-only to them where the host can see to it; `env` is added to a clean
+    environment, for this runtime or for one run.
     """
 
     def __init__(

@@ -9,6 +9,7 @@ import selectors
 import socket
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -132,12 +133,19 @@ class Capture:
 
 
 class Attendant:
-    """Attends one run from its start until nothing of it lives."""
+    """Attends one run from its start until nothing of it lives. `hasten` is called before it is to be killed."""
 
-    def __init__(self, control: socket.socket, capture: Capture, kill_grace_s: float = KILL_GRACE_S) -> None:
+    def __init__(
+        self,
+        control: socket.socket,
+        capture: Capture,
+        kill_grace_s: float = KILL_GRACE_S,
+        hasten: Callable[[], None] = lambda: None,
+    ) -> None:
         self._control = control
         self._capture = capture
         self._kill_grace_s = kill_grace_s
+        self._hasten = hasten
         self._scratch = memoryview(bytearray(CHUNK_BYTES))
         self._said = b""
 
@@ -178,6 +186,7 @@ class Attendant:
         if now < deadline and not cancelled.is_set():
             return deadline
         capture.verdict = "cancelled" if cancelled.is_set() else "timed_out"
+        self._hasten()
         with contextlib.suppress(OSError):  # it may just have ended by itself; the next read says how
             self._control.send(b"k")
         return now + self._kill_grace_s

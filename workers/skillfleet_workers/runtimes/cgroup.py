@@ -14,6 +14,7 @@ from .cgroup_places import UNIFIED, write
 END_PATIENCE_S = 5.0
 POLL_S = 0.001
 EVENTS_BYTES = 512
+CPU_PERIOD_US = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +95,37 @@ class Cgroup:
         with suppress(FileNotFoundError):
             write(folder / files.swap, swap)
 
+    def limit_cpu(self, cpus: float | None) -> None:
+        """Cores for all of it together, None: all there are. Nothing where the group is in no cpu hierarchy."""
+        folder = self.folders.get("cpu")
+        quota_us = int(cpus * CPU_PERIOD_US) if cpus else None
+        if folder is None:
+            return
+        if folder == self.folders.get(UNIFIED):
+            write(folder / "cpu.max", f"{quota_us or 'max'} {CPU_PERIOD_US}")
+        else:
+            write(folder / "cpu.cfs_period_us", str(CPU_PERIOD_US))
+            write(folder / "cpu.cfs_quota_us", str(quota_us or -1))
+
+    def cores(self) -> float | None:
+        """What `limit_cpu` has set."""
+        folder = self.folders["cpu"]
+        name = "cpu.max" if folder == self.folders.get(UNIFIED) else "cpu.cfs_quota_us"
+        quota = (folder / name).read_text().split()[0]
+        return None if quota in ("max", "-1") else int(quota) / CPU_PERIOD_US
+
+    def throttled(self) -> int:
+        """In how many periods its limit of cores has held it back."""
+        return _count((self.folders["cpu"] / "cpu.stat").read_bytes(), b"nr_throttled")
+
     def kill(self) -> None:
         """All of its processes; none is left when this returns.
 
         Raises:
             TimeoutError: one would not die (it hangs in the kernel).
         """
+        with _gone_is_fine():
+            self.limit_cpu(None)  # what has used up its share would have to wait for the next, even to die
         if UNIFIED in self.folders:
             with _gone_is_fine():  # there is no such file before Linux 5.14
                 write(self.folders[UNIFIED] / "cgroup.kill", "1")

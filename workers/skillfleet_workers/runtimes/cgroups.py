@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .cgroup import Cgroup
-from .cgroup_places import UNIFIED, NoPlaceError, parents, write
+from .cgroup_places import NoPlaceError, parents, write
 from .owner import Owner, owner_of, this_process
 
 PREFIX = "skillfleet"
 OWNED = re.compile(rf"{PREFIX}-(\d+-\d+-\d+)-.+")
-CPU_PERIOD_US = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +47,8 @@ class Cgroups:
                 folder.mkdir()
             group.limit_memory(memory_mb * 1024 * 1024)
             write(group.folders["pids"] / "pids.max", str(pids))
-            if cpus and self.limits_cpu:
-                self._limit_cpu(group.folders["cpu"], int(cpus * CPU_PERIOD_US))
+            if cpus:
+                group.limit_cpu(cpus)
         except FileExistsError:
             raise
         except OSError:
@@ -77,13 +76,6 @@ class Cgroups:
 
     def _group(self, name: str, without: tuple[str, ...] = ()) -> Cgroup:
         return Cgroup({word: folder / name for word, folder in self.folders.items() if word not in without})
-
-    def _limit_cpu(self, folder: Path, quota_us: int) -> None:
-        if self.folders["cpu"] == self.folders.get(UNIFIED):
-            write(folder / "cpu.max", f"{quota_us} {CPU_PERIOD_US}")
-        else:
-            write(folder / "cpu.cfs_period_us", str(CPU_PERIOD_US))
-            write(folder / "cpu.cfs_quota_us", str(quota_us))
 
 
 def find_cgroups() -> Cgroups | str:

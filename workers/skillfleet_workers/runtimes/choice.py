@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..wire.execution import Isolation, ScriptExecution
 from .base import RunRequest, Runtime, RuntimeChoice
+from .container.builds import DOCKERFILE
 from .handover import described
 from .isolation import at_least
 
@@ -18,6 +19,16 @@ ANSWERS: Mapping[RuntimeChoice, tuple[str, ...]] = {
 }
 """What may serve a skill that asks for it. `process` wants a fresh interpreter: the warm runtime starts one in its
 sandbox; the container's is warm, yet what it is held by is stronger."""
+
+UNBUILT = f"the skill's {DOCKERFILE} was not used: this worker has no Docker engine"
+
+
+def wanted(request: RunRequest, *, ships: bool, engine: bool) -> RuntimeChoice:
+    """What `auto` comes to. An image that is named is demanded; a Dockerfile (`ships`) may lie there for others, so
+    where there is no engine it is passed over (pure)."""
+    if request.runtime == "auto" and (request.image or (ships and engine)):
+        return "container"
+    return request.runtime
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +75,17 @@ class ChosenRuntime:
         return self._offers[name].isolation if name else "none"
 
     def run(self, request: RunRequest) -> ScriptExecution:
-        choice: RuntimeChoice = "container" if request.image and request.runtime == "auto" else request.runtime
+        ships = (request.skill_root / DOCKERFILE).is_file()
+        choice = wanted(request, ships=ships, engine="container" in self._offers)
         name = chosen(choice, self._offers, self._minimum)
         if name is None:
             return ScriptExecution(status="failed", error=self._refusal(choice), **described(request))
         if request.runtime == "process":
             request = replace(request, fresh_interpreter=True)
-        return self._offers[name].runtime.run(request)
+        done = self._offers[name].runtime.run(request)
+        if ships and choice == "auto" and not done.success and done.error is None:
+            return done.model_copy(update={"error": UNBUILT})
+        return done
 
     def close(self) -> None:
         for offer in self._offers.values():

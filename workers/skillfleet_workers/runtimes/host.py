@@ -9,7 +9,6 @@ from ..wire.execution import Isolation
 from .base import RuntimeUnavailableError
 from .cgroups import Cgroups, find_cgroups
 from .choice import ChosenRuntime, Offer
-from .container.engine import connect
 from .container.runtime import ContainerRuntime
 from .isolation import at_least, sandbox_trouble, sandbox_user
 from .process import ProcessRuntime
@@ -19,7 +18,9 @@ DOCKER_SOCKET = Path("/var/run/docker.sock")
 log = logging.getLogger(__name__)
 
 
-def host_runtime(scratch: Path, minimum: Isolation, *, fleet: str = "", warm_mb: int = 1024) -> ChosenRuntime:
+def host_runtime(
+    scratch: Path, minimum: Isolation, *, fleet: str = "", warm_mb: int = 1024, image_build_timeout_s: float = 600.0
+) -> ChosenRuntime:
     """`scratch` is the worker's own; `warm_mb`: memory for the interpreters that wait for a run."""
 
     def find() -> Mapping[str, Offer]:
@@ -31,18 +32,21 @@ def host_runtime(scratch: Path, minimum: Isolation, *, fleet: str = "", warm_mb:
             warm = WarmRuntime(_cgroups(), sandbox_user(), warm_mb)
             offers["warm"] = Offer(warm, warm.isolation)
         held = any(at_least(offer.isolation, minimum) for offer in offers.values())
-        if ("DOCKER_HOST" in os.environ or os.access(DOCKER_SOCKET, os.W_OK)) and (held or _engine_answers()):
-            container = ContainerRuntime(scratch, fleet=fleet, budget_mb=warm_mb)
-            offers["container"] = Offer(container, container.isolation)
+        if "DOCKER_HOST" in os.environ or os.access(DOCKER_SOCKET, os.W_OK):
+            container = ContainerRuntime(
+                scratch, fleet=fleet, budget_mb=warm_mb, build_timeout_s=image_build_timeout_s
+            )
+            if held or _engine_answers(container):
+                offers["container"] = Offer(container, container.isolation)
         return offers
 
     return ChosenRuntime(find, minimum)
 
 
-def _engine_answers() -> bool:
+def _engine_answers(container: ContainerRuntime) -> bool:
     """Asked only where nothing else will do: it may take long not to answer."""
     try:
-        connect().close()
+        container.reached()
     except RuntimeUnavailableError as missing:
         log.warning("scripts run without containers: %s", missing)
         return False
@@ -52,7 +56,9 @@ def _engine_answers() -> bool:
 def _cgroups() -> Cgroups | None:
     found = find_cgroups()
     if isinstance(found, str):
-        log.warning("memory and processes of a script are limited one by one, not as a whole: %s", found)
+        log.warning(
+            "memory and processes of a script are limited one by one, not as a whole, its cores not at all: %s", found
+        )
         return None
     found.sweep()
     return found

@@ -5,12 +5,13 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
 from ..python import base_interpreter
 from ..wire.execution import Isolation
-from .cgroups import find_cgroups
+from .cgroups import Cgroups, find_cgroups
 
 SANDBOX_UID = 64_000
 """User and group of a sandbox where the worker is root."""
@@ -59,15 +60,25 @@ print("filtered")
 
 
 @dataclass(frozen=True, slots=True)
+class KernelLocks:
+    """What a process can lock itself in with, whoever it is. An ABI of 0: there is no Landlock."""
+
+    landlock_abi: int
+    seccomp: bool
+
+
+@dataclass(frozen=True, slots=True)
 class HostIsolation:
     """What holds here; of a text: empty where it works, else the one line that says why it does not.
 
     `bubblewrap` is tried as it is used, with namespaces for every run inside; `user_namespaces` alone, as anybody's.
+    `cores`: whether control groups limit them too.
     """
 
     bubblewrap: str
     user_namespaces: str
     cgroups: str
+    cores: str
     landlock_abi: int
     seccomp: bool
 
@@ -102,18 +113,35 @@ def sandbox_trouble() -> str:
 def probe() -> HostIsolation:
     if sys.platform != "linux":
         why = f"{sys.platform} has none"
-        return HostIsolation(bubblewrap=why, user_namespaces=why, cgroups=why, landlock_abi=0, seccomp=False)
+        return HostIsolation(
+            bubblewrap=why, user_namespaces=why, cgroups=why, cores=why, landlock_abi=0, seccomp=False
+        )
     user = sandbox_user()
     own = [OWN_PYTHON, "-I", "-S", "-c"]
     cgroups = find_cgroups()
-    locked, _ = _try([*own, LOCK_IN, str(Path(__file__).with_name("inside"))])
+    locks = kernel_locks()
     return HostIsolation(
         bubblewrap=_bubblewrap(user),
         user_namespaces=_try([*own, NAMESPACES, "", *([] if user is None else [str(user)])])[1],
         cgroups=cgroups if isinstance(cgroups, str) else "",
-        landlock_abi=int(locked[0]) if locked else 0,
-        seccomp="filtered" in locked,
+        cores=_cores(cgroups),
+        landlock_abi=locks.landlock_abi,
+        seccomp=locks.seccomp,
     )
+
+
+@cache
+def kernel_locks() -> KernelLocks:
+    if sys.platform != "linux":
+        return KernelLocks(landlock_abi=0, seccomp=False)
+    locked, _ = _try([OWN_PYTHON, "-I", "-S", "-c", LOCK_IN, str(Path(__file__).with_name("inside"))])
+    return KernelLocks(landlock_abi=int(locked[0]) if locked else 0, seccomp="filtered" in locked)
+
+
+def _cores(cgroups: Cgroups | str) -> str:
+    if isinstance(cgroups, str):
+        return cgroups
+    return "" if cgroups.limits_cpu else "the control groups here have no cpu controller"
 
 
 def _bubblewrap(user: int | None) -> str:

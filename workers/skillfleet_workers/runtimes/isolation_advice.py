@@ -34,6 +34,24 @@ class Host:
     settings: Mapping[str, int] = field(default_factory=dict)
 
 
+def of_plain_processes(landlock_abi: int, *, seccomp: bool, no_sandbox: str) -> str:
+    """What holds them on Linux, and what that leaves open. `no_sandbox`: why they are all there is; empty: they are
+    not."""
+    held = [name for name, there in (("Landlock", landlock_abi), ("seccomp", seccomp)) if there]
+    left_open = [
+        what
+        for what, lacking in (
+            ("files", landlock_abi == 0),
+            ("signals to the worker and abstract sockets", landlock_abi < 6),
+            ("sockets" if landlock_abi < 4 else "UDP", not seccomp),
+            ("unix sockets with a path, sums of memory and files", True),
+        )
+        if lacking
+    ]
+    why = f"no namespaces because {no_sandbox}" if no_sandbox else "scripts have the sandbox instead"
+    return f"{', '.join([*held, 'limits for each process'])}; open: {', '.join(left_open)}; {why}"
+
+
 def for_namespaces(host: Host) -> str:
     if host.system != "linux":
         return LINUX

@@ -1,7 +1,8 @@
 """The NDJSON tool protocol: one JSON event a line of stdout, and what they make of a run (pure)."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -9,6 +10,9 @@ from ..wire.execution import ScriptExecution
 from ..wire.shown import short
 
 PROTOCOL_VERSION = "0"
+MOST_EVENTS = 2_000
+"""Of one run that are kept. What they say counts all the same: to merge, to check, to be done."""
+
 MAX_DEPTH = 100
 """Deeper nested events could not be handed on: pydantic writes no more than 255 levels."""
 
@@ -33,36 +37,60 @@ class _ViolationError(Exception):
 def understood(run: ScriptExecution, in_skill: Callable[[str], bool]) -> ScriptExecution:
     """`run` with its events, and the status that they give it. `in_skill`: is there such a file in the skill?
 
-    Where patches were sent, a last event of type `state` holds what they come to. A run that did not end with 0 has
-    failed whatever its events say.
+    Where patches were sent, a last event of type `state` holds what they come to. Of more than MOST_EVENTS the first
+    ones are kept, then one of type `truncated` tells how many are missing; `done` is kept whatever came before. A run
+    that did not end with 0 has failed whatever its events say.
     """
-    events, violation = _events(run, in_skill)
-    state = merged(event["patch"] for event in events if event["type"] == "state_patch")
-    kept = (*events, {"version": PROTOCOL_VERSION, "type": "state", "state": state}) if state is not None else events
-    told: dict[str, Any] = {"events": tuple(kept)}
+    told, violation = _heard(run, in_skill)
+    update: dict[str, Any] = {"events": tuple(told.events())}
     if run.status == "succeeded":
-        told |= {"status": "protocol_violation", "error": violation} if violation else _verdict(events[-1])
-    return run.model_copy(update=told)
+        update |= {"status": "protocol_violation", "error": violation} if violation else _verdict(told.done or {})
+    return run.model_copy(update=update)
 
 
-def merged(patches: Iterable[Event]) -> Event | None:
-    """RFC 7396, one patch after the other; None: there are none."""
+@dataclass(slots=True)
+class _Told:
+    """What a run's events come to; most of them are let go where they are many."""
+
+    kept: list[Event] = field(default_factory=list)
+    left_out: int = 0
     state: Event | None = None
-    for patch in patches:
-        state = _merge(state, patch)
-    return state
+    done: Event | None = None
+
+    def hear(self, event: Event) -> None:
+        if event["type"] == "done":
+            self.done = event
+            return
+        if event["type"] == "state_patch":
+            self.state = merge(self.state, event["patch"])
+        if len(self.kept) < MOST_EVENTS:
+            self.kept.append(event)
+        else:
+            self.left_out += 1
+
+    def events(self) -> Iterator[Event]:
+        yield from self.kept
+        if self.left_out:
+            yield {"version": PROTOCOL_VERSION, "type": "truncated", "events": self.left_out}
+        if self.done is not None:
+            yield self.done
+        if self.state is not None:
+            yield {"version": PROTOCOL_VERSION, "type": "state", "state": self.state}
 
 
-def _merge(target: Any, patch: Any) -> Any:
-    if not isinstance(patch, dict):
-        return patch
-    result = dict(target) if isinstance(target, dict) else {}
+def merge(state: Event | None, patch: Event) -> Event:
+    """RFC 7396. `state` is changed in place, as copies for many patches would take minutes; what of it may change is
+    no part of any patch."""
+    merged = {} if state is None else state
     for name, value in patch.items():
         if value is None:
-            result.pop(name, None)
+            merged.pop(name, None)
+        elif isinstance(value, dict):
+            inner = merged.get(name)
+            merged[name] = merge(inner if isinstance(inner, dict) else None, value)
         else:
-            result[name] = _merge(result.get(name), value)
-    return result
+            merged[name] = value
+    return merged
 
 
 def _verdict(done: Event) -> dict[str, Any]:
@@ -71,23 +99,33 @@ def _verdict(done: Event) -> dict[str, Any]:
     return {"status": "failed", "error": str(done.get("summary") or "the script reported done with ok: false")}
 
 
-def _events(run: ScriptExecution, in_skill: Callable[[str], bool]) -> tuple[list[Event], str | None]:
+def _heard(run: ScriptExecution, in_skill: Callable[[str], bool]) -> tuple[_Told, str | None]:
     """Up to `done`, which is the last, or to what is wrong, with the reason."""
-    events: list[Event] = []
+    told = _Told()
     assets: set[str] = set()
-    for number, line in enumerate(run.stdout.split("\n"), start=1):
+    artifacts = {artifact.path for artifact in run.artifacts}
+    for number, line in enumerate(_lines(run.stdout), start=1):
         if not line.strip():
             continue
         try:
             event = _event(line)
             if event["type"] == "asset":
-                _check_asset(event, run, assets, in_skill)
+                _check_asset(event, artifacts, assets, in_skill)
         except _ViolationError as wrong:
-            return events, f"line {number} of stdout {wrong}"
-        events.append(event)
-        if event["type"] == "done":
-            return events, None
-    return events, "stdout ended without an event of type done"
+            return told, f"line {number} of stdout {wrong}"
+        told.hear(event)
+        if told.done is not None:
+            return told, None
+    return told, "stdout ended without an event of type done"
+
+
+def _lines(text: str) -> Iterator[str]:
+    """One after the other: all at once they take several times the memory of the text."""
+    begin = 0
+    while (end := text.find("\n", begin)) >= 0:
+        yield text[begin:end]
+        begin = end + 1
+    yield text[begin:]
 
 
 def _event(line: str) -> Event:
@@ -139,7 +177,7 @@ def _inside(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _check_asset(event: Event, run: ScriptExecution, seen: set[str], in_skill: Callable[[str], bool]) -> None:
+def _check_asset(event: Event, artifacts: set[str], seen: set[str], in_skill: Callable[[str], bool]) -> None:
     name, path = event["assetId"], PurePosixPath(event["path"])
     if name in seen:
         raise _ViolationError(f"repeats the assetId {short(name)!r}")
@@ -147,5 +185,5 @@ def _check_asset(event: Event, run: ScriptExecution, seen: set[str], in_skill: C
     # A script knows its output folder by an absolute path, which means nothing any more: the end of it does.
     starts = range(1, len(path.parts)) if path.is_absolute() else (0,)
     ways = {str(PurePosixPath(*path.parts[start:])) for start in starts}
-    if ways.isdisjoint(artifact.path for artifact in run.artifacts) and not in_skill(str(path)):
+    if ways.isdisjoint(artifacts) and not in_skill(str(path)):
         raise _ViolationError(f"names an asset that does not exist: {short(path, 200)!r}")

@@ -8,10 +8,11 @@ from ..wire.execution import TIMEOUT_RETURNCODE, ExecutionStatus
 from .capture import Capture, Ended, with_line
 
 LOST = "the supervisor of this run was killed while the script ran; how it would have ended is not known"
+SPENT = "killed for processor time: a process of the run used up its {seconds} s"
 
 
-def outcome(capture: Capture, timeout_s: float) -> dict[str, Any]:
-    """The fields of a ScriptExecution that tell how the run went."""
+def outcome(capture: Capture, timeout_s: float, cpu_seconds: int | None = None) -> dict[str, Any]:
+    """The fields of a ScriptExecution that tell how the run went under the limits that were set."""
     fields: dict[str, Any] = {
         "stdout": capture.stdout.text(),
         "stderr": capture.stderr.text(),
@@ -29,6 +30,8 @@ def outcome(capture: Capture, timeout_s: float) -> dict[str, Any]:
         return fields | {"status": "lost", "error": LOST}
     fields |= {"cpu_ms": capture.ended.cpu_ms, "max_rss_kb": capture.ended.max_rss_kb}
     ending = _stopped(capture, timeout_s) if capture.ended.killed else _by_itself(capture.ended)
+    if cpu_seconds and _spent(ending, capture.ended, cpu_seconds):
+        ending["error"] = SPENT.format(seconds=cpu_seconds)
     if line := ending.pop("line", None):
         fields["stderr"] = with_line(fields["stderr"], line)
     return fields | ending
@@ -59,6 +62,12 @@ def _by_itself(ended: Ended) -> dict[str, Any]:
         "signal_number": number,
         "line": f"Signal: {name}",
     }
+
+
+def _spent(ending: dict[str, Any], ended: Ended, cpu_seconds: int) -> bool:
+    """SIGKILL comes a second after the SIGXCPU that a script may ignore."""
+    number = ending.get("signal_number")
+    return number == signal.SIGXCPU or (number == signal.SIGKILL and ended.cpu_ms >= cpu_seconds * 1000)
 
 
 def signal_name(number: int) -> str:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -15,15 +16,19 @@ from .base import RunRequest, RuntimeUnavailableError, work_variables
 from .capture import Attendant, Capture, Stream, SupervisorSilentError
 from .handover import UnrunnableError, described, encoded, framed, hand_over, pipe
 from .inside.config import OUTPUT
+from .isolation import kernel_locks
+from .locks import locks_for
 from .outcome import outcome
 from .resident import ANSWER_TIMEOUT_S, Init, Resident
+from .starting import LOCKED
 
 SCRIPT_FILE = "script.py"
 STDIN_FILE = "stdin"
+LINUX = sys.platform == "linux"
 
 
 class ProcessRuntime:
-    """Isolation against accidents only: a script has the rights of the worker. Thread safe.
+    """Isolation against accidents: what locks the kernel has (`locks.py`), but no namespaces. Thread safe.
 
     Every run has a folder of its own below `scratch`, gone after it.
     """
@@ -71,7 +76,7 @@ class ProcessRuntime:
                 # Its init is dead, and perhaps the resident with it, so that nobody else would.
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(capture.script_pid, signal.SIGKILL)
-            return outcome(capture, request.timeout_s)
+            return outcome(capture, request.timeout_s, request.limits.cpu_seconds)
 
     def _start(self, stdin: int, frame: bytes, opened: ExitStack) -> tuple[Init, Capture]:
         """Have an init's child become the script. What stays open is the caller's, through `opened`."""
@@ -135,6 +140,9 @@ def _placed(request: RunRequest, work: Path) -> Path:
 
 
 def _frame(request: RunRequest, work: Path) -> bytes:
-    arguments = [str(request.interpreter), str(_placed(request, work)), *request.arguments]
+    program = [str(request.interpreter), str(_placed(request, work)), *request.arguments]
+    arguments = (
+        [os.fsdecode(LOCKED), locks_for(request, work, kernel_locks()).encoded(), *program] if LINUX else program
+    )
     environment = {**request.environment, **work_variables(str(work), str(work / OUTPUT))}
     return framed(str(request.skill_root), arguments, environment)

@@ -3,8 +3,7 @@
 A program of its own, run as `python -I -S supervisor.py` with a unix socket as standard input. For every byte that
 the worker sends there it forks an init and answers with the init's process id; with it comes a descriptor, the
 init's control. An init holds one run at a time, for as long as the worker keeps control open: it waits there for a
-request (`read_request`) and starts the script by posix_spawn, which copies none of its memory; a fork costs more than
-all else here. Then the worker reads lines:
+request (`read_request`) and starts the script (`starting.py`). Then the worker reads lines:
 
     failed MESSAGE                          the script could not be started
     started PID                             exec has happened
@@ -29,7 +28,13 @@ import sys
 import time
 from collections.abc import Container
 from contextlib import suppress
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import starting
+else:  # a program of its own is no part of a package
+    sys.path.append(os.path.dirname(__file__))  # noqa: PTH120
+    import starting
 
 ANSWER_BYTES = 16
 THREE_DESCRIPTORS = 12
@@ -42,7 +47,6 @@ LAST_GRACE_S = 5.0
 """How long inits may take to clean up once the worker is gone, before the resident does it for them."""
 
 LINUX = sys.platform == "linux"
-OWN_SESSION: Any = {"setsid": True} if LINUX else {"setpgroup": 0}
 libc = ctypes.CDLL(None)
 
 Ended = tuple[int, int, resource.struct_rusage]
@@ -134,21 +138,6 @@ def read_request(control: _socket.socket) -> tuple[list[int], list[bytes]]:
     return streams, body.split(b"\0")[:-1]
 
 
-def start(streams: list[int], folder: bytes, count: bytes, *fields: bytes) -> int:
-    """The script's process, in a session of its own. Raises OSError where it could not be started."""
-    arguments, variables = fields[: int(count)], fields[int(count) :]
-    pairs = [variable.partition(b"=") for variable in variables]
-    os.chdir(folder)  # an init holds one run at a time: its working directory is the script's
-    return os.posix_spawn(
-        arguments[0],
-        arguments,
-        {name: value for name, _, value in pairs},
-        file_actions=[(os.POSIX_SPAWN_DUP2, descriptor, wanted) for wanted, descriptor in enumerate(streams)],
-        setsigdef=[signal.SIGPIPE],
-        **OWN_SESSION,
-    )
-
-
 def be_init(control: _socket.socket) -> None:
     prctl(PR_SET_CHILD_SUBREAPER, 1)
     prctl(PR_SET_NO_NEW_PRIVS, 1)  # what has become root by a setuid bit could not be killed
@@ -161,7 +150,7 @@ def serve_run(control: _socket.socket) -> bool:
     """One request from its arrival until nothing of it lives; False when it was the last."""
     streams, fields = read_request(control)
     try:
-        script = start(streams, *fields)
+        script = starting.start(streams, *fields)
     except OSError as wrong:
         return say(control, f"failed {wrong.strerror}: {os.fsdecode(wrong.filename or b'')}\ndone 0")
     finally:

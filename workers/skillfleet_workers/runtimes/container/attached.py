@@ -47,10 +47,9 @@ class Attached:
             said += piece
         return said
 
-    def feed(self, content: memoryview) -> None:
-        """All of standard input, and its end. Raises OSError."""
+    def feed(self, content: bytes) -> None:
+        """Of standard input. Raises OSError."""
         self._socket.sendall(content)
-        self._socket.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
         self._reply.close()

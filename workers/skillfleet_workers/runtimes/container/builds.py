@@ -5,11 +5,13 @@ import hashlib
 import logging
 import os
 import re
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import docker
 from docker.errors import DockerException
@@ -97,8 +99,9 @@ class Builds:
         said: list[str] = []
         wrong = ""
         with tar(str(root), exclude=_ignored(root), dockerfile=(DOCKERFILE, None)) as context:
-            # Closing the connection ends the build. One that says nothing has the whole time for it.
+            # Closing the connection ends the build.
             api = docker.from_env(timeout=self._timeout_s).api
+            hang_up = _hanging_up(api, stop)
             try:
                 for line in api.build(
                     fileobj=context, custom_context=True, tag=tag, rm=True, forcerm=True, decode=True,
@@ -111,10 +114,29 @@ class Builds:
             except (DockerException, RequestException, HTTPError) as failed:
                 wrong = stop() or innermost(failed)
             finally:
+                hang_up.set()
                 api.close()
         if wrong:
             last = " / ".join([line for line in said if line][-SHOWN_LINES:])
             raise NoImageError(f"the skill's {DOCKERFILE} cannot be built: {wrong.strip()}; it said: {last}")
+
+
+def _hanging_up(api: docker.APIClient, stop: Callable[[], str]) -> threading.Event:
+    """Shut the connection of `api` as soon as `stop` says so, also while the engine says nothing; until the event."""
+    replies: list[Any] = []
+    api.hooks["response"].append(lambda reply, **_: replies.append(reply))
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(LOCK_POLL_S):
+            if replies and stop():
+                with suppress(OSError):  # it has just ended
+                    connection: Any = api._get_raw_response_socket(replies[-1])
+                    getattr(connection, "_sock", connection).shutdown(socket.SHUT_RDWR)
+                return
+
+    threading.Thread(target=watch, name="image-build", daemon=True).start()
+    return over
 
 
 def _locked(lock: int) -> bool:

@@ -1,9 +1,11 @@
 """The Docker engine: reached, named in errors, and swept of what dead workers have left."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
+from pathlib import Path
+from typing import Any
 
 import docker
 from docker.errors import APIError, DockerException, NotFound
@@ -19,6 +21,8 @@ POOLED_CONNECTIONS = 64
 REMOVAL_PATIENCE_S = 20.0
 POLL_S = 0.02
 GVISOR = "runsc"
+"""The program; an engine may know it by other names as well."""
+
 HOW_TO_START = "start one (systemctl start docker), or name another in DOCKER_HOST"
 
 
@@ -30,6 +34,16 @@ def connect() -> docker.DockerClient:
     except (DockerException, RequestException) as wrong:
         raise RuntimeUnavailableError(f"no Docker engine answers ({innermost(wrong)}); {HOW_TO_START}") from wrong
     return client
+
+
+def gvisor_among(info: Mapping[str, Any]) -> str | None:
+    """The name by which an engine that says this of itself knows gVisor; None: it does not (pure)."""
+    runtimes: Mapping[str, Mapping[str, Any]] = info.get("Runtimes") or {}
+    if GVISOR in runtimes:
+        return GVISOR
+    return next(
+        (name for name, told in sorted(runtimes.items()) if Path(told.get("path") or "").name == GVISOR), None
+    )
 
 
 def innermost(wrong: BaseException) -> str:

@@ -8,28 +8,30 @@ from typing import Any
 from docker.types import Mount, Ulimit
 
 from ..base import Limits, Network
-from ..inside.config import NO_CORE, WORK
+from ..inside.config import NO_CORE
 from ..sandbox import outermost
 
 CLOSED_TOP = Path("/root")
 """Other users can't walk through this folder of an image: what is shown below it would be out of reach."""
 
+CPU_PERIOD_US = 100_000
+NO_QUOTA = -1
 OWN_PROCESSES = 4
 """Of the container itself: its init, the interpreter's two threads and the init of the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """`source` on the host, read-only unless `writable`, as `target` inside."""
+    """`source` on the host, read-only, as `target` inside."""
 
     source: Path
     target: Path
-    writable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A container to be made. `paths` are shown where they are. `user`: uid and gid."""
+    """A container to be made. `paths` are shown where they are. `user`: uid and gid. `alone`: the program is an init,
+    and the only process that is not the script's."""
 
     image: str
     program: tuple[str, ...]
@@ -43,9 +45,7 @@ class Plan:
     shown: tuple[Shown, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     engine_runtime: str | None = None
-    own_work: bool = False
-    """The work folder is a mount of its own."""
-    cpus: float | None = None
+    alone: bool = False
 
 
 def options(plan: Plan) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def options(plan: Plan) -> dict[str, Any]:
         "working_dir": plan.folder,
         "hostname": "sandbox",
         "user": f"{uid}:{gid}",
-        "init": True,
+        "init": not plan.alone,
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges"],
         "read_only": True,
@@ -67,8 +67,8 @@ def options(plan: Plan) -> dict[str, Any]:
         "network_mode": "none" if plan.network == "none" else "bridge",
         "mem_limit": memory,
         "memswap_limit": memory,
-        "pids_limit": plan.limits.pids + OWN_PROCESSES,
-        "nano_cpus": int(plan.cpus * 1e9) if plan.cpus else None,
+        "pids_limit": plan.limits.pids + (1 if plan.alone else OWN_PROCESSES),
+        **(cores(plan.limits) if plan.alone else {}),
         "ulimits": [Ulimit(name="core", soft=NO_CORE, hard=NO_CORE)],
         "log_config": {"Type": "none"},
         "labels": dict(plan.labels),
@@ -78,12 +78,14 @@ def options(plan: Plan) -> dict[str, Any]:
     }
 
 
+def cores(limits: Limits) -> dict[str, int]:
+    """Also what an engine takes to limit a container that runs."""
+    return {"cpu_period": CPU_PERIOD_US, "cpu_quota": int(limits.cpus * CPU_PERIOD_US)} if limits.cpus else {}
+
+
 def mounts(plan: Plan) -> list[Mount]:
     paths = [Shown(path, path) for path in outermost(plan.paths)]
-    return [
-        Mount(str(one.target), str(one.source), type="bind", read_only=not one.writable)
-        for one in (*paths, *plan.shown)
-    ]
+    return [Mount(str(one.target), str(one.source), type="bind", read_only=True) for one in (*paths, *plan.shown)]
 
 
 def below_closed_top(paths: tuple[Path, ...]) -> list[Path]:
@@ -92,15 +94,7 @@ def below_closed_top(paths: tuple[Path, ...]) -> list[Path]:
 
 
 def _in_memory(plan: Plan) -> dict[str, Any]:
-    """All that can be written takes `disk_mb` together: most of it the work folder, wherever that is."""
+    """All that can be written takes `disk_mb` together."""
     small = max(plan.limits.disk_mb // 8, 1)
-    rest = plan.limits.disk_mb - small
-    opened = "rw,exec,nosuid,nodev"
-    if not plan.own_work:
-        return {"shm_size": small << 20, "tmpfs": {"/tmp": f"{opened},size={rest}m,mode=1777"}}
-    uid, gid = plan.user
-    work = f"{opened},size={rest - small}m,mode=700,uid={uid},gid={gid}"
-    return {
-        "shm_size": small << 20,
-        "tmpfs": {"/tmp": f"{opened},size={small}m,mode=1777", WORK: work},
-    }
+    size = plan.limits.disk_mb - small
+    return {"shm_size": small << 20, "tmpfs": {"/tmp": f"rw,exec,nosuid,nodev,size={size}m,mode=1777"}}

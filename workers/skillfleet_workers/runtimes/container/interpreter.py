@@ -4,7 +4,7 @@ import contextlib
 import os
 import select
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import docker
@@ -18,7 +18,7 @@ from ..warm.channel import START_PATIENCE_S, Channel, DeadInterpreterError, Leas
 from ..warm.recipe import ONE_THREAD, Recipe
 from .attached import Attached
 from .engine import engine_trouble, remove
-from .hardening import Plan, Shown, options
+from .hardening import NO_QUOTA, Plan, Shown, cores, options
 from .images import Image
 from .place import SOCKET, Place
 
@@ -54,13 +54,14 @@ class WarmContainer:
         self._container: str | None = None
         self._channel: Channel | None = None
         self._usage = self._events = -1
+        self._hastened = False
 
-    def start(self, *, preload: bool = True) -> None:
+    def start(self) -> None:
         client = self._host.client
         with engine_trouble("a container cannot be started"):
             made = client.api
             with self._place.listen() as listener:
-                self._container = client.containers.create(**options(self._plan(preload)), auto_remove=True).id
+                self._container = client.containers.create(**options(self._plan()), auto_remove=True).id
                 with contextlib.closing(Attached(client, self._container)) as attached:
                     made.start(self._container)
                     connection = self._connected(listener, attached)
@@ -68,8 +69,8 @@ class WarmContainer:
         self._channel.wait_until_up()
         self._channel.ask()
         room = self.memory_bytes() + (self.recipe.limits.memory_mb << 20)
-        with engine_trouble("a container's memory cannot be limited"):
-            made.update_container(self._container, mem_limit=room, memswap_limit=room)
+        with engine_trouble("a container cannot be limited"):
+            made.update_container(self._container, mem_limit=room, memswap_limit=room, **cores(self.recipe.limits))
 
     def ask(self) -> None:
         if self._channel is not None:
@@ -80,7 +81,22 @@ class WarmContainer:
             raise DeadInterpreterError("it was ended")
         lease = self._channel.lease()
         self.runs += 1
-        return lease
+        if not self.recipe.limits.cpus:
+            return lease
+        if self._hastened:
+            self._limit_cores(cores(self.recipe.limits))
+            self._hastened = False
+        return replace(lease, hasten=self._hasten)
+
+    def _hasten(self) -> None:
+        """What has to kill the run is limited with it."""
+        self._hastened = True
+        with contextlib.suppress(RuntimeUnavailableError):  # it may have ended already
+            self._limit_cores({"cpu_quota": NO_QUOTA})
+
+    def _limit_cores(self, limits: dict[str, int]) -> None:
+        with engine_trouble("a container's cores cannot be limited"):
+            self._host.client.api.update_container(self._container, **limits)
 
     def oom_kills(self) -> int:
         words = self._counted(self._events).split()
@@ -119,11 +135,11 @@ class WarmContainer:
         _, (self._usage, self._events), _, _ = socket.recv_fds(connection, COUNTER_BYTES, 2)
         return connection
 
-    def _plan(self, preload: bool) -> Plan:
+    def _plan(self) -> Plan:
         recipe, host = self.recipe, self._host
         python, paths = _interpreter(recipe, self._image)
         connect = [str(python), "-I", "-S", f"{PROGRAM}/inside/connect.py", f"{PROGRAM}/channel/{SOCKET}"]
-        config = _config(recipe, preload).encoded()
+        config = config_of(recipe, recipe.imports).encoded()
         inside = Shown(INSIDE, Path(PROGRAM, "inside")), Shown(self._place.channel, Path(PROGRAM, "channel"))
         return Plan(
             image=self._image.id,
@@ -155,12 +171,13 @@ def _interpreter(recipe: Recipe, image: Image) -> tuple[Path, tuple[Path, ...]]:
     return (base_interpreter() if recipe.execs else recipe.interpreter), paths
 
 
-def _config(recipe: Recipe, preload: bool) -> Config:
+def config_of(recipe: Recipe, imports: tuple[str, ...] = (), *, alone: bool = False) -> Config:
+    """`alone`: a container for one run, whose namespaces are the run's."""
     return Config(
         folder=str(recipe.skill_root),
-        imports=recipe.imports if preload else (),
+        imports=imports,
         execs=recipe.execs,
-        nested=False,
+        nested=alone,
         emptied=("/tmp", "/dev/shm", "/dev/mqueue"),
         network=True,  # what closes it is the container's network namespace
         disk_mb=recipe.limits.disk_mb,

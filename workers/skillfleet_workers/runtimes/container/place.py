@@ -38,17 +38,9 @@ class Place:
         return listener
 
     def output(self) -> Path:
-        """What a run writes there is seen here."""
+        """For what a run hands over."""
         self._own(OUTPUT)
         return self.folder / OUTPUT
-
-    def file(self, name: str, content: bytes) -> Path:
-        """Raises OSError."""
-        path = self.folder / name
-        path.write_bytes(content)
-        os.chown(path, *self._user)
-        path.chmod(0o400)
-        return path
 
     def way_to(self, paths: tuple[Path, ...]) -> tuple[Shown, ...]:
         """What makes the paths reachable to others than root. It must stay as long as the container."""

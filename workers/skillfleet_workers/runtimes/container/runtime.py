@@ -18,7 +18,7 @@ from ..warm.leased_run import run_leased
 from ..warm.pool import Pool
 from ..warm.recipe import Recipe, recipe_for
 from .builds import DOCKERFILE, Builds
-from .engine import FLEET_LABEL, GVISOR, OWNER_LABEL, connect, engine_trouble, owned, remove, sweep
+from .engine import FLEET_LABEL, OWNER_LABEL, connect, engine_trouble, gvisor_among, owned, remove, sweep
 from .images import Image, Images, NoImageError
 from .interpreter import Host, WarmContainer
 from .plain import PlainContainer
@@ -34,7 +34,7 @@ class Containers:
         user = (SANDBOX_UID, SANDBOX_UID) if os.geteuid() == 0 else (os.getuid(), os.getgid())
         labels = {OWNER_LABEL: str(this_process()), FLEET_LABEL: fleet}
         with engine_trouble("the Docker engine does not say what it can do"):
-            runtime = GVISOR if GVISOR in client.info().get("Runtimes", {}) else None
+            runtime = gvisor_among(client.info())
         self.host = Host(client, scratch, user, labels, runtime)
         self.images = Images(client, user, labels)
         self.builds = Builds(client, self.images, scratch.parent / "image-locks", build_timeout_s)
@@ -56,8 +56,11 @@ class ContainerRuntime:
         fleet: str = "",
         budget_mb: int = 1024,
         build_timeout_s: float = 600.0,
+        keep_warm: bool = True,
     ) -> None:
+        """`keep_warm`: False: every run is a container by itself, as with gVisor."""
         self._scratch, self._image, self._fleet, self._build_timeout_s = scratch, image, fleet, build_timeout_s
+        self._keep_warm = keep_warm
         self._lock = threading.Lock()
         self._containers: Containers | None = None
         self._images: dict[str, Image] = {}
@@ -65,7 +68,7 @@ class ContainerRuntime:
 
     @property
     def isolation(self) -> Isolation:
-        """Of what runs from now on."""
+        """Of what runs from now on; nobody knows of gVisor before the engine is reached."""
         return "gvisor" if self._containers is not None and self._containers.host.runtime else "container"
 
     def close(self) -> None:
@@ -79,7 +82,7 @@ class ContainerRuntime:
             client.close()
 
     def run(self, request: RunRequest) -> ScriptExecution:
-        containers = self._reached()
+        containers = self.reached()
         facts = described(request) | {"runtime": self.name, "isolation": self.isolation}
         try:
             image = self._image_for(request, containers)
@@ -94,7 +97,7 @@ class ContainerRuntime:
         self._images[recipe.image] = image
         return run_leased(request, recipe, self._pool, facts)
 
-    def _reached(self) -> Containers:
+    def reached(self) -> Containers:
         """Raises: RuntimeUnavailableError: no engine answers."""
         with self._lock:
             if self._containers is None:
@@ -116,9 +119,10 @@ class ContainerRuntime:
             raise NoImageError(f"{missing}; {HOW_TO_GET_IT.format(image=self._image)}") from missing
 
     def _make(self, recipe: Recipe) -> Warm:
-        image, host = self._images[recipe.image], self._reached().host
-        if host.runtime == GVISOR or (recipe.image and not image.warm):
-            return PlainContainer(recipe, image, host)  # gVisor passes no descriptors to the outside
+        image, host = self._images[recipe.image], self.reached().host
+        # gVisor passes no descriptors to the outside.
+        if host.runtime or not self._keep_warm or (recipe.image and not image.warm):
+            return PlainContainer(recipe, image, host)
         return WarmContainer(recipe, image, host)
 
 

@@ -95,22 +95,22 @@ def _say_ready(config: Config, channel: int, theirs: _socket.socket) -> None:
 
 
 def _hold(config: Config, control: _socket.socket, child: int, watched: int, begun: int) -> None:
-    _signal.signal(_signal.SIGCHLD, lambda *_: _bury_orphans(child))
+    _signal.signal(_signal.SIGCHLD, lambda *_: bury_orphans(child))
     poller = select.poll()
     poller.register(watched, select.POLLIN)
     poller.register(begun, select.POLLHUP)
     while True:
         ready = [descriptor for descriptor, _ in poller.poll()]
         if watched in ready:
-            return _tell_end(config, control, child, False)
+            return tell_end(config, control, child, False)
         if begun in ready:
             poller.unregister(begun)  # until it has its request, the child reads control, and ends with it
             poller.register(control, select.POLLIN)
         elif control.fileno() in ready:
-            return _tell_end(config, control, child, True)
+            return tell_end(config, control, child, True)
 
 
-def _bury_orphans(child: int) -> None:
+def bury_orphans(child: int) -> None:
     """Of a script that lives: unburied they would fill its limit of processes."""
     try:
         while (dead := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) and dead.si_pid != child:
@@ -119,7 +119,7 @@ def _bury_orphans(child: int) -> None:
         pass
 
 
-def _tell_end(config: Config, control: _socket.socket, child: int, ordered: bool) -> None:
+def tell_end(config: Config, control: _socket.socket, child: int, ordered: bool) -> None:
     _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
     if ordered:
         os.kill(child, KILLED)

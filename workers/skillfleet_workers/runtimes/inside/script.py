@@ -64,11 +64,7 @@ def prepare(config: Config) -> None:
     os.setsid()
     os.chdir(config.folder)
     libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # else its own /proc/self would be closed to it
-    set_limits(config)
-    if config.readable or config.writable:
-        landlock.restrict(config.readable, config.writable, network=config.network)
-    if config.filter:
-        seccomp.install(config.filter)
+    lock_in(config)
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed()  # the random module does so by itself
     os.environ.clear()
@@ -91,16 +87,25 @@ def touch() -> None:
     gc.collect()
 
 
+def lock_in(config: Config) -> None:
+    """For good, with all that it starts."""
+    set_limits(config)
+    if config.readable or config.writable:
+        landlock.restrict(config.readable, config.writable, network=config.network)
+    if config.filter:
+        seccomp.install(config.filter)
+
+
 def set_limits(config: Config) -> None:
     limits = [(resource.RLIMIT_CORE, NO_CORE)]
     if config.pids:
         limits.append((resource.RLIMIT_NPROC, config.pids))
     if config.memory_mb:
         limits.append((resource.RLIMIT_AS, config.memory_mb << 20))
-    if config.cpu_seconds:
-        limits.append((resource.RLIMIT_CPU, config.cpu_seconds))
     for kind, most in limits:
         resource.setrlimit(kind, (most, most))
+    if seconds := config.cpu_seconds:  # SIGXCPU first: it says why
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
 
 
 def tidy_up(config: Config) -> None:

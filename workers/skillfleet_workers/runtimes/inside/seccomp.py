@@ -138,16 +138,19 @@ _MSG_FASTOPEN = 0x20000000
 _SAME_PERSONALITY, _WHICH_PERSONALITY = 0, 0xFFFFFFFF
 
 
-def program(arch: str, *, network: bool, deny_namespaces: bool = True) -> bytes:
+def program(arch: str, *, network: bool, deny_namespaces: bool = True, unix_only: bool = False) -> bytes:
     """The filter for a machine (`os.uname().machine`). Calls of another architecture (i386, x32) kill the process.
 
     `deny_namespaces` denies mounts too. Without `network`, internet sockets are TCP and UDP only, and TCP connects by
-    connect(2) only: the two ways around Landlock's rules for TCP. Raises KeyError for an unknown machine.
+    connect(2) only: the two ways around Landlock's rules for TCP. `unix_only`: no other sockets can be made, not even
+    to loopback. Raises KeyError for an unknown machine.
     """
     column, audit, _ = _MACHINES[arch]
     answers = {name: _error(errno.EPERM) for name in DENIED}
     answers.update((name, _error(errno.ENOSYS)) for name in ABSENT)
     answers.update(_checks(network=network))
+    if unix_only:
+        answers["socket"] = [_argument(0), *_when(_EQUAL, _AF_UNIX, _ALLOW), *_error(errno.EACCES)]
     if deny_namespaces:
         answers.update((name, _error(errno.EPERM)) for name in NAMESPACES)
         answers.update(_namespace_checks())

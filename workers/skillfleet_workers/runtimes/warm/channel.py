@@ -6,6 +6,7 @@ import os
 import select
 import socket
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -34,10 +35,12 @@ class ThreadedPreloadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A spare that waits for its request on `control`. `work`: its work folder, as a descriptor."""
+    """A spare that waits for its request on `control`. `work`: its work folder, as a descriptor. `hasten` lifts
+    what would slow down the end of its run: whoever has to kill it is limited with it."""
 
     control: socket.socket
     work: int
+    hasten: Callable[[], None] = lambda: None
 
     def close(self) -> None:
         self.control.close()
@@ -52,12 +55,12 @@ class Warm(Protocol):
     kill_grace_s: float
     """How long its init may take to kill a run, before all of it is to be ended."""
 
-    def start(self, *, preload: bool = True) -> None:
+    def start(self) -> None:
         """Ready for `lease` afterwards.
 
         Raises:
             RuntimeUnavailableError: it does not come up, for the reason that is told.
-            ThreadedPreloadError: start another one without preload.
+            ThreadedPreloadError: start another one whose recipe imports nothing ahead.
         """
         ...
 

@@ -4,6 +4,8 @@ import contextlib
 import itertools
 import os
 import socket
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from ...python import base_interpreter
@@ -17,6 +19,7 @@ from ..resident import ANSWER_TIMEOUT_S, Resident
 from ..sandbox import View, command, interpreter_paths, outermost
 from .channel import Channel, Lease
 from .recipe import ONE_THREAD, Recipe
+from .weight import weight_below
 
 START_MEMORY_MB = 2048
 SPARES = 2
@@ -35,23 +38,27 @@ class WarmInterpreter:
     def __init__(self, recipe: Recipe, resident: Resident, cgroups: Cgroups | None, user: int | None) -> None:
         self.recipe = recipe
         self.runs = 0
-        self._resident, self._user = resident, user
+        self._resident, self._cgroups, self._user = resident, cgroups, user
         self.cgroup: Cgroup | None = None
-        if cgroups is not None:
-            limits = recipe.limits
-            room = START_MEMORY_MB + limits.memory_mb
-            self.cgroup = cgroups.create(f"warm-{next(numbers)}", memory_mb=room, pids=limits.pids + OWN_PROCESSES)
         ours, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._channel = Channel(ours)
         self._hold: socket.socket | None = None
+        self._top = 0
+        """The process that holds the sandbox, as the host counts."""
 
-    def start(self, *, preload: bool = True) -> None:
+    def start(self) -> None:
+        if self._cgroups is not None:
+            limits = self.recipe.limits
+            room = START_MEMORY_MB + limits.memory_mb
+            self.cgroup = self._cgroups.create(
+                f"warm-{next(numbers)}", memory_mb=room, pids=limits.pids + OWN_PROCESSES, cpus=limits.cpus
+            )
         init = self._resident.take()
-        self._hold = init.control
+        self._hold, self._top = init.control, init.pid
         init.control.settimeout(ANSWER_TIMEOUT_S)
         with self._theirs, Path(os.devnull).open("rb") as nothing:
             streams = [nothing.fileno(), self._theirs.fileno(), self._theirs.fileno()]
-            hand_over(init.control, framed("/", self._command(preload), {}), streams)
+            hand_over(init.control, framed("/", self._command(), {}), streams)
         self._channel.wait_until_up()
         if self.cgroup is not None:
             self.cgroup.limit_memory(self.cgroup.memory_bytes() + (self.recipe.limits.memory_mb << 20))
@@ -64,13 +71,19 @@ class WarmInterpreter:
     def lease(self) -> Lease:
         lease = self._channel.lease()
         self.runs += 1
-        return lease
+        if self.cgroup is None or not (cpus := self.recipe.limits.cpus):
+            return lease
+        self.cgroup.limit_cpu(cpus)  # the last run may have been hastened to its end
+        return replace(lease, hasten=partial(self.cgroup.limit_cpu, None))
 
     def oom_kills(self) -> int:
         return self.cgroup.oom_kills() if self.cgroup is not None else 0
 
     def memory_bytes(self) -> int:
-        return self.cgroup.memory_bytes() if self.cgroup is not None else 0
+        try:
+            return self.cgroup.memory_bytes() if self.cgroup is not None else weight_below(self._top)
+        except OSError:  # it was ended from outside, as its next run will find
+            return 0
 
     def end(self) -> None:
         self._channel.close()
@@ -88,21 +101,21 @@ class WarmInterpreter:
             self.cgroup.remove()
             self.cgroup = None
 
-    def _command(self, preload: bool) -> list[str]:
+    def _command(self) -> list[str]:
         recipe = self.recipe
         python = base_interpreter() if recipe.execs else recipe.interpreter
         paths = [recipe.skill_root, *interpreter_paths(python), *interpreter_paths(recipe.interpreter)]
         view = View(outermost(paths), recipe.network)
-        config = self._config(view, preload).encoded()
+        config = self._config(view).encoded()
         variables = {"PATH": "/usr/bin:/bin", **ONE_THREAD, **dict(recipe.variables)}
         join = self.cgroup.attach_files if self.cgroup else []
         return command(view, [str(python), "-m", "inside", config], variables, join, self._user)
 
-    def _config(self, view: View, preload: bool) -> Config:
+    def _config(self, view: View) -> Config:
         recipe = self.recipe
         return Config(
             folder=str(recipe.skill_root),
-            imports=recipe.imports if preload else (),
+            imports=recipe.imports,
             execs=recipe.execs,
             inits=SPARES,
             network=True,  # what closes it is the sandbox's network namespace; Landlock would close loopback too

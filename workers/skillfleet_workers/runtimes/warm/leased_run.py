@@ -2,14 +2,15 @@
 
 import os
 import signal
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from ...wire.artifacts import collect_artifacts
-from ...wire.execution import Artifact, ScriptExecution
+from ...wire.execution import TIMEOUT_RETURNCODE, Artifact, ScriptExecution
 from ..base import RunRequest, RuntimeUnavailableError, work_variables
-from ..capture import Attendant, Capture, Stream, SupervisorSilentError
+from ..capture import Attendant, Capture, Stream, SupervisorSilentError, Verdict, with_line
 from ..handover import UnrunnableError, encoded, framed, hand_over, pipe
 from ..inside.config import OUTPUT, WORK
 from ..outcome import outcome
@@ -17,12 +18,23 @@ from .channel import Lease, Warm
 from .pool import Pool
 from .recipe import Recipe
 
+START_ALLOWANCE_S = 5.0
+"""An interpreter's start takes none of its run's timeout; one that takes so much longer than that ends the run."""
+
 SCRIPT_FILE = f"{WORK}/script.py"
 OOM = "killed for memory: the run needed more than its {memory_mb} MB"
 
 
-def run_leased(request: RunRequest, recipe: Recipe, pool: Pool, facts: dict[str, Any]) -> ScriptExecution:
-    """`facts`: what its ScriptExecution says whatever comes.
+def last_moment(request: RunRequest) -> float:
+    """Until which a run that comes now waits for its interpreter, on the monotonic clock. Its timeout begins only
+    after that."""
+    return time.monotonic() + request.timeout_s + START_ALLOWANCE_S
+
+
+def run_leased(
+    request: RunRequest, recipe: Recipe, pool: Pool, facts: dict[str, Any], give_up: float | None = None
+) -> ScriptExecution:
+    """`facts`: what its ScriptExecution says whatever comes. `give_up`: None: as `last_moment` has it.
 
     Raises:
         RuntimeUnavailableError: no sandbox, or one that broke.
@@ -35,7 +47,10 @@ def run_leased(request: RunRequest, recipe: Recipe, pool: Pool, facts: dict[str,
             return ScriptExecution(status="failed", error=str(wrong), **facts)
         if request.cancelled.is_set():
             return ScriptExecution(status="cancelled", error="cancelled", **facts)
-        interpreter, lease = pool.take(recipe)
+        taken = pool.take(recipe, last_moment(request) if give_up is None else give_up, request.cancelled)
+        if isinstance(taken, str):
+            return ScriptExecution(**facts, **_unstarted(taken, request.timeout_s))
+        interpreter, lease = taken
         opened.callback(lease.close)
         try:
             capture = _hand_over(request, frame, source, lease, opened)
@@ -55,6 +70,19 @@ def run_leased(request: RunRequest, recipe: Recipe, pool: Pool, facts: dict[str,
         return ScriptExecution(**facts, **fields, artifacts=artifacts)
 
 
+def _unstarted(verdict: Verdict, timeout_s: float) -> dict[str, Any]:
+    if verdict == "cancelled":
+        return {"status": verdict, "error": verdict}
+    line = f"Timeout: nothing ran: no interpreter was up within {timeout_s + START_ALLOWANCE_S:g} s"
+    return {
+        "status": verdict,
+        "timed_out": True,
+        "returncode": TIMEOUT_RETURNCODE,
+        "stderr": with_line("", line),
+        "error": line,
+    }
+
+
 def _attended(
     request: RunRequest, capture: Capture, interpreter: Warm, lease: Lease
 ) -> tuple[dict[str, Any], tuple[Artifact, ...], bool]:
@@ -62,7 +90,8 @@ def _attended(
     before = interpreter.oom_kills()
     silent = False
     try:
-        Attendant(lease.control, capture, interpreter.kill_grace_s).attend(request.timeout_s, request.cancelled)
+        attendant = Attendant(lease.control, capture, interpreter.kill_grace_s, lease.hasten)
+        attendant.attend(request.timeout_s, request.cancelled)
     except SupervisorSilentError:
         silent = True
         interpreter.end()
@@ -71,7 +100,7 @@ def _attended(
         else:
             capture.hear(f"ended {signal.SIGKILL:d} 0 0 1")
     starved = not silent and interpreter.oom_kills() > before
-    fields = outcome(capture, request.timeout_s)
+    fields = outcome(capture, request.timeout_s, request.limits.cpu_seconds)
     if starved:
         fields |= {"status": "oom_killed", "error": OOM.format(memory_mb=request.limits.memory_mb)}
     artifacts: tuple[Artifact, ...] = ()

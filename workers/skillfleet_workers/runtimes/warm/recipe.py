@@ -1,7 +1,8 @@
-"""What a warm interpreter is made of: two requests with the same recipe can be served by the same one."""
+"""What a warm interpreter is made of: two requests whose recipes differ in their imports alone can be served by the
+same one, for those are only a speed-up."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..base import Limits, Network, RunRequest
@@ -33,6 +34,34 @@ class Recipe:
     identities: tuple[tuple[int, int], ...]
     bounds_heap: bool
     image: str = ""
+
+    @property
+    def bare(self) -> "Recipe":
+        """The same with nothing imported ahead."""
+        return replace(self, imports=())
+
+    def lacks(self, wanted: "Recipe") -> set[str]:
+        """What a script of the wanted one has to import by itself in a fork of this one."""
+        return set(wanted.imports) - set(self.imports)
+
+
+def best_first(wanted: Recipe, offers: Sequence[Recipe]) -> list[int]:
+    """The places of those offers that can serve, of equals the last first: least is missing, then least too much."""
+    if same := [place for place, offer in enumerate(offers) if offer == wanted]:
+        return same[::-1]
+    kin = wanted.bare
+    serving = [place for place, offer in enumerate(offers) if offer.bare == kin]
+    return sorted(serving, key=lambda at: (len(offers[at].lacks(wanted)), len(wanted.lacks(offers[at])), -at))
+
+
+def shadowed(wanted: Recipe, offer: Recipe) -> bool:
+    """Whether scripts would find a module imported ahead that is now one of their skill's own: their recipe names
+    none of those."""
+    return any(_is_own(wanted.skill_root, name.partition(".")[0]) for name in wanted.lacks(offer))
+
+
+def _is_own(root: Path, top: str) -> bool:
+    return any((place / top).is_dir() or (place / f"{top}.py").is_file() for place in (root, root / "scripts"))
 
 
 def recipe_for(request: RunRequest, image: str = "") -> Recipe:
