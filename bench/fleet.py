@@ -11,12 +11,13 @@ import yaml
 from skillfleet.conversations.ledger import Claim
 from skillfleet.conversations.models import ConversationSpec, ToolRun
 from skillfleet.conversations.redis_ledger import RedisLedger
-from skillfleet.fleet import Fleet, new_id
+from skillfleet.fleet import Fleet
 from skillfleet.llm.prompts import opening
 from skillfleet.llm.scripted import load_script
 from skillfleet.local.children import Child, Children
 from skillfleet.local.lone import worker_environment
 from skillfleet.settings import OrchestratorSettings
+from skillfleet.submission import new_id
 from skillfleet.tools.definitions import all_definitions
 from skillfleet_workers.python import base_interpreter
 from skillfleet_workers.wire.celery import make_celery, send_call

@@ -22,7 +22,7 @@ from skillfleet_workers.tools import Toolbox
 from skillfleet_workers.wire.calls import CallLedger, CallResult, Claimed, Committed
 from skillfleet_workers.wire.celery import make_celery
 from skillfleet_workers.wire.connection import RedisUrls, load_settings
-from skillfleet_workers.wire.contract import CallMessage, CallRef, TaskSpec
+from skillfleet_workers.wire.contract import CallMessage, CallRef, Effects, TaskSpec
 from skillfleet_workers.wire.parent import end_with_parent
 
 noted: dict[str, dict[str, float]] = {}
@@ -34,14 +34,14 @@ def note(task_id: str, part: str) -> None:
 
 
 class NotingLedger(CallLedger):
-    def claim(self, ref: CallRef, worker: str) -> Claimed:
-        answer = super().claim(ref, worker)
+    def claim(self, ref: CallRef, worker: str, effects: Effects | None = None) -> Claimed:
+        answer = super().claim(ref, worker, effects)
         note(ref.task_id, "claimed")
         return answer
 
-    def commit(self, ref: CallRef, result: CallResult) -> Committed:
+    def commit(self, ref: CallRef, result: CallResult, retries: int = 0) -> Committed:
         note(ref.task_id, "ran")
-        answer = super().commit(ref, result)
+        answer = super().commit(ref, result, retries)
         note(ref.task_id, "committed")
         return answer
 

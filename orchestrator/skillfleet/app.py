@@ -12,6 +12,7 @@ import redis
 from kombu.exceptions import OperationalError
 
 from skillfleet_workers.wire import keys
+from skillfleet_workers.wire.blobs import Blobs
 from skillfleet_workers.wire.celery import make_celery, send_call
 from skillfleet_workers.wire.connection import RedisUrls, SettingsError, worker_name
 from skillfleet_workers.wire.contract import CallMessage
@@ -34,13 +35,13 @@ log = logging.getLogger(__name__)
 class CeleryCalls:
     """The tool queue in Celery."""
 
-    def __init__(self, app: "Celery", broker: redis.Redis, queue: str) -> None:
-        self._app, self._broker, self._queue = app, broker, queue
+    def __init__(self, app: "Celery", broker: redis.Redis, queue: str, blobs: Blobs) -> None:
+        self._app, self._broker, self._queue, self._blobs = app, broker, queue, blobs
 
     def send(self, conversation: Conversation, run: ToolRun) -> None:
         message = CallMessage(ref=run.ref, request=run.request, skills=conversation.spec.skills, sent_at=time.time())
         try:
-            send_call(self._app, run.task.name, message)
+            send_call(self._app, run.task.name, self._blobs.referred(message))
         except (OperationalError, redis.RedisError) as error:
             log.warning("call %s was not sent, and will be: %s", run.ref.task_id, error)
 
@@ -62,7 +63,7 @@ def models_of(settings: OrchestratorSettings) -> Models:
 
     def choose(spec: ConversationSpec) -> LanguageModel | Problem:
         if spec.script is not None:
-            return ScriptedModel.of(spec.script)
+            return ScriptedModel.of(spec.script, spec.script_start)
         return provider(spec.model or settings.llm_model_name or "")
 
     return choose
@@ -79,7 +80,10 @@ def make_driver(
     """`queue`: where calls go, the fleet's own by default."""
     name = queue or keys.task_queue(settings.fleet)
     calls = CeleryCalls(
-        make_celery(settings, queue=queue, sends_only=True), RedisUrls.of(settings).client(broker=True), name
+        make_celery(settings, queue=queue, sends_only=True),
+        RedisUrls.of(settings).client(broker=True),
+        name,
+        Blobs(ledger.client, settings.result_ttl_hours * 3600),
     )
     return Driver(ledger, models_of(settings), calls, slots=settings.slots, only=only)
 

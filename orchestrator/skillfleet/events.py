@@ -10,14 +10,17 @@ from .conversations.messages import Message
 from .conversations.models import Conversation, ToolRun
 from .conversations.moves import CallModel, Effect, RunTool
 
-EntryType = Literal["submitted", "message", "turn", "call", "started", "progress", "result", "ended"]
+EntryType = Literal[
+    "submitted", "message", "turn", "call", "started", "progress", "result", "paused", "resumed", "ended"
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """`submitted`: the spec's summary; `message`: one Message of the transcript; `turn`: the model is asked;
     `call`: a call was sent; `started`, `progress` (what it is busy with before its script runs), `result`: by the
-    worker; `ended`: the terminal status, once.
+    worker; `paused`, `resumed`: from here on nothing new is started, or it is again; `ended`: the terminal status,
+    once.
 
     `cursor` is where a follower reads on; `at` is seconds since the epoch.
     """
@@ -43,6 +46,8 @@ def changes(before: Conversation, after: Conversation, effects: list[Effect]) ->
     """What a step adds to the stream."""
     added = after.messages[len(before.messages) :]
     told = [_message(message) for message in added]
+    if (before.status == "paused") != (after.status == "paused") and not after.terminal:
+        told.insert(0, ("paused" if after.status == "paused" else "resumed", "{}"))
     known = {run.key for run in before.runs if run.status}
     told += [_decided(run, added) for run in after.runs if run.key not in known and _by_engine(run)]
     told += [_call(effect.run) for effect in effects if isinstance(effect, RunTool)]

@@ -1,36 +1,33 @@
 """Fleet: the public Python API, the same verbs as the command line."""
 
-import atexit
-import secrets
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
 from types import TracebackType
 from typing import Self
 
 import redis
-from pydantic import ValidationError
 
-from skillfleet_workers.wire.connection import RedisUrls, load_settings
-from skillfleet_workers.wire.presence import LiveProcess, live_processes
+from skillfleet_workers.wire.connection import load_settings
+from skillfleet_workers.wire.presence import LiveProcess
 
-from .app import make_ledger
-from .conversations.models import Conversation, ConversationSpec, Limits
-from .conversations.redis_ledger import RedisLedger
+from .conversations.dead import DeadReport, dead_report, repeated
+from .conversations.descent import continued, forked, retried
+from .conversations.ledger import DeadCall
+from .conversations.models import Conversation, ConversationSpec
 from .conversations.report import Report, report
-from .errors import BadRequestError, FleetError, NoBrokerError, NoFleetError, UnknownConversationError
+from .errors import BadRequestError, NoBrokerError, NoFleetError, UnknownConversationError
 from .events import Entry
-from .llm.prompts import opening
-from .llm.scripted import load_script
-from .local.lone import LoneFleet, lone_name
-from .local.redis_server import PrivateRedis
-from .local.uninterrupted import uninterrupted
-from .settings import SCRIPTED, OrchestratorSettings
-from .tools.definitions import all_definitions
+from .local.access import Access
+from .settings import OrchestratorSettings
+from .submission import Submission, child_of, new_id
 
 FLEET_GONE_S = 30.0
 """A conversation that nobody moves is given up by its followers after this long; it stays in the ledger."""
+
+BATCH_CHUNK = 100
+"""Conversations of a batch that are accepted in one round trip."""
 
 
 class Fleet:
@@ -46,56 +43,21 @@ class Fleet:
 
     def __init__(self, settings: OrchestratorSettings | None = None) -> None:
         self.settings = settings or load_settings(OrchestratorSettings)
-        self._name = lone_name()
-        self._stack = ExitStack()
-        self._lone: LoneFleet | None = None
-        self._private: PrivateRedis | None = None
-        self._opened: RedisLedger | None = None
+        self._access = Access(self.settings)
 
     def __enter__(self) -> Self:
-        # A signal may fall between the bytecodes of `with` itself: then the end of the process closes it.
-        atexit.register(self._close)
-        try:
-            if self.settings.redis_url is None:
-                self._private = PrivateRedis(self.settings)
-                self._stack.callback(self._private.close)
-                self._private.open()
-            self._opened = make_ledger(self.settings)
-            self._opened.client.ping()
-        except redis.RedisError as error:
-            self._close()
-            where = RedisUrls.of(self.settings).safe
-            raise NoBrokerError(
-                f"cannot use redis at {where}: {error}; start it or set SKILLFLEET_REDIS_URL"
-            ) from None
-        except BaseException:
-            self._close()
-            raise
+        self._access.open()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._close()
-
-    def _close(self) -> None:
-        with uninterrupted():
-            try:
-                self._stack.close()
-            finally:
-                self._lone = self._private = self._opened = None
-                atexit.unregister(self._close)
-
-    @property
-    def _ledger(self) -> RedisLedger:
-        if self._opened is None:
-            raise FleetError("the fleet is not open: use it as `with Fleet() as fleet:`")
-        return self._opened
+        self._access.close()
 
     @property
     def lone(self) -> bool:
         """Whether this fleet is our own, and ends with us."""
-        return self._lone is not None
+        return self._access.lone
 
     def submit(
         self,
@@ -106,30 +68,55 @@ class Fleet:
         skills: Sequence[str] | None = None,
         timeout: float | None = None,
         max_turns: int | None = None,
+        idempotency_key: str | None = None,
+        continues: str | None = None,
         detach: bool = False,
     ) -> str:
         """Queue a conversation; when this returns its id, the conversation is stored.
 
-        `model`: a name of the provider's, or `scripted:FILE`. `timeout`: seconds of wall time. `detach`: only on a
-        fleet that runs already.
+        `model`: a name of the provider's, or `scripted:FILE`. `timeout`: seconds of wall time. `idempotency_key`:
+        a second submission with the same one gives the id of the first. `continues`: the conversation that has ended
+        and whose history, activated skills and limits the new one has. `detach`: only on a fleet that runs already.
 
         Raises:
-            BadRequestError: an empty prompt, or a limit out of range.
+            BadRequestError: an empty prompt, a limit out of range, a conversation to continue that has not ended.
             NoFleetError: no fleet is running, and none may be started.
         """
-        spec = self._spec(prompt, model, system, skills, timeout, max_turns)
-        running = self.running("orchestrator")
-        if not running and (detach or self.settings.redis_url):
-            raise NoFleetError(
-                "no fleet is running; start one with `skillfleet up`"
-                + ("" if self.settings.redis_url else ", or submit without --detach")
-            )
-        if running:
-            self._ledger.submit(spec)
-        else:
-            self.settings.require_model(model)
-            self._own_fleet().submit(spec)
-        return spec.id
+        asked = Submission.of(
+            {
+                "prompt": prompt, "model": model, "system": system, "skills": tuple(skills) if skills else None,
+                "timeout": timeout, "max_turns": max_turns, "idempotency_key": idempotency_key,
+            }
+        )  # fmt: skip
+        if continues is None:
+            return self._accept(asked.spec(), detach)
+        child = child_of(continued(self._load(continues), new_id(), prompt))
+        return self._accept(asked.onto(child), detach)
+
+    def submit_batch(self, submissions: Iterable[Submission], *, detach: bool = False) -> Iterator[str]:
+        """The ids, in order, as they are accepted; see `read_batch`.
+
+        Raises: as `submit`.
+        """
+        rest = iter(submissions)
+        while chunk := [one.spec() for one in islice(rest, BATCH_CHUNK)]:
+            serving = self._access.serving(detach=detach, models={spec.model for spec in chunk})
+            yield from (accepted.id for accepted in serving.submit(*chunk))
+
+    def retry(self, conversation_id: str, *, detach: bool = False) -> str:
+        """A new conversation that goes on from the last good turn of one that has ended without an answer.
+
+        Raises: as `submit`.
+        """
+        return self._accept(child_of(retried(self._load(conversation_id), new_id())), detach)
+
+    def fork(self, conversation_id: str, prompt: str, *, at: int, detach: bool = False) -> str:
+        """A new conversation with what was said up to the end of the turn `at`, and a new prompt.
+
+        Raises: as `submit`.
+        """
+        asked = Submission.of({"prompt": prompt})
+        return self._accept(child_of(forked(self._load(conversation_id), new_id(), at, asked.prompt)), detach)
 
     def follow(self, conversation_id: str, after: str = "0") -> Iterator[Entry | None]:
         """What happens, from the beginning, then live, to the end; None about every second of silence.
@@ -141,7 +128,7 @@ class Fleet:
         quiet_since = time.monotonic()
         while True:
             with _redis_at_hand(conversation_id):
-                entries = self._ledger.entries(conversation_id, after, 1.0)
+                entries = self._access.ledger.entries(conversation_id, after, 1.0)
             for entry in entries:
                 after, quiet_since = entry.cursor, time.monotonic()
                 yield entry
@@ -158,7 +145,7 @@ class Fleet:
         self._load(conversation_id)
         began = time.monotonic()
         with _redis_at_hand(conversation_id):
-            while not self._ledger.ended(conversation_id, 1.0):
+            while not self._access.ledger.ended(conversation_id, 1.0):
                 self._check_alive(conversation_id, time.monotonic() - began)
         return self.status(conversation_id)
 
@@ -167,78 +154,93 @@ class Fleet:
 
     def list(self, limit: int = 20) -> tuple[Report, ...]:
         """The newest conversations."""
-        return tuple(report(conversation, time.time()) for conversation in self._ledger.newest(limit))
+        return tuple(report(conversation, time.time()) for conversation in self._access.ledger.newest(limit))
 
     def cancel(self, conversation_id: str) -> bool:
         """Ask for the end of it; False when it had ended."""
-        try:
-            return self._ledger.cancel(conversation_id)
-        except KeyError:
-            raise UnknownConversationError(conversation_id) from None
+        return _asked(self._access.ledger.cancel, conversation_id)
+
+    def pause(self, conversation_id: str) -> None:
+        """From now on nothing of it is started; calls that run finish, and its deadline waits.
+
+        Raises:
+            BadRequestError: it has ended, or is ending.
+        """
+        self._control(self._access.ledger.pause, conversation_id, "paused")
+
+    def resume(self, conversation_id: str) -> None:
+        """What was paused goes on.
+
+        Raises:
+            BadRequestError: it has ended, or is ending.
+        """
+        self._control(self._access.ledger.resume, conversation_id, "resumed")
+
+    def dead(self, limit: int = 20) -> tuple[DeadReport, ...]:
+        """The newest calls that were given up because workers died while they ran them."""
+        return tuple(dead_report(call) for call in self._access.ledger.dead(limit))
+
+    def dead_call(self, call_id: str) -> DeadReport:
+        """
+        Raises:
+            BadRequestError: no call with this id was given up, or its conversation is gone.
+        """
+        return dead_report(self._dead(call_id))
+
+    def retry_dead(self, call_id: str, *, detach: bool = False) -> str:
+        """A new conversation that makes this one call and answers with what it brings.
+
+        Raises: as `submit`, and as `dead_call`.
+        """
+        return self._accept(repeated(self._dead(call_id), new_id()), detach)
 
     def running(self, role: str | None = None) -> tuple[LiveProcess, ...]:
         """Who lives on this fleet, but for the lone fleets of others."""
-        living = live_processes(self._ledger.client, self.settings.fleet)
-        return tuple(p for p in living if not p.lone and role in (None, p.role))
+        return self._access.running(role)
 
     def redis_facts(self) -> dict[str, str]:
         """What redis says of itself (its INFO)."""
-        return {name: str(value) for name, value in self._ledger.client.info().items()}
+        return {name: str(value) for name, value in self._access.ledger.client.info().items()}
 
     def look_after(self) -> bool:
-        """Start again what is ours and has died: the private redis, the worker of a fleet of our own. Whether it
-        was redis."""
-        if self._lone:
-            self._lone.look_after()
-        return self._private is not None and self._private.look_after()
+        """Start again what is ours and has died. Whether it was redis."""
+        return self._access.look_after()
+
+    def _accept(self, spec: ConversationSpec, detach: bool) -> str:
+        (accepted,) = self._access.serving(detach=detach, models=[spec.model]).submit(spec)
+        return accepted.id
+
+    def _control(self, ask: Callable[[str], bool], conversation_id: str, what: str) -> None:
+        if not _asked(ask, conversation_id):
+            status = self.status(conversation_id).status
+            raise BadRequestError(
+                f"{conversation_id} can't be {what}: it has ended ({status}); "
+                f"`skillfleet submit --continue {conversation_id} PROMPT` goes on from it"
+            )
 
     def _check_alive(self, conversation_id: str, quiet_s: float) -> None:
         self.look_after()
-        if self._lone is None and quiet_s > FLEET_GONE_S and not self.running("orchestrator"):
+        if not self.lone and quiet_s > FLEET_GONE_S and not self.running("orchestrator"):
             raise NoFleetError(f"no orchestrator is running; {conversation_id} waits for one (`skillfleet up`)")
 
-    def _own_fleet(self) -> LoneFleet:
-        if self._lone is None:
-            self._lone = LoneFleet(self.settings, make_ledger(self.settings, bell=self._name), self._name)
-            self._stack.callback(self._lone.close)
-            self._lone.start()
-        return self._lone
+    def _dead(self, call_id: str) -> DeadCall:
+        call = self._access.ledger.find_dead(call_id)
+        if call is None:
+            raise BadRequestError(f"no dead call {call_id!r}; see `skillfleet dead list`")
+        return call
 
     def _load(self, conversation_id: str) -> Conversation:
-        conversation = self._ledger.load(conversation_id)
+        conversation = self._access.ledger.load(conversation_id)
         if conversation is None:
             raise UnknownConversationError(conversation_id)
         return conversation
 
-    def _spec(
-        self,
-        prompt: str,
-        model: str,
-        system: str | None,
-        skills: Sequence[str] | None,
-        timeout: float | None,
-        max_turns: int | None,
-    ) -> ConversationSpec:
-        if not prompt.strip():
-            raise BadRequestError("the prompt is empty; say what you want answered")
-        for what, text in {"prompt": prompt, "system prompt": system or "", "skills": " ".join(skills or ())}.items():
-            _check_storable(what, text)
-        return ConversationSpec(
-            id=new_id(),
-            model=model,
-            script=_script(model),
-            opening=opening(prompt, system),
-            tools=all_definitions(),
-            skills=tuple(skills) if skills else None,
-            limits=_limits(timeout, max_turns),
-        )
 
-
-def _check_storable(what: str, text: str) -> None:
+def _asked(ask: Callable[[str], bool], conversation_id: str) -> bool:
     try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise BadRequestError(f"the {what} holds half a surrogate pair, which no JSON can carry; send text") from None
+        return ask(conversation_id)
+    except KeyError:
+        raise UnknownConversationError(conversation_id) from None
 
 
 @contextmanager
@@ -248,27 +250,3 @@ def _redis_at_hand(conversation_id: str) -> Iterator[None]:
     except redis.RedisError as error:
         kept = f"what it accepted is kept, `skillfleet follow {conversation_id}` shows it"
         raise NoBrokerError(f"lost redis: {error}; {kept}") from None
-
-
-def new_id() -> str:
-    """Sortable by time, unique without asking anybody."""
-    return f"{int(time.time() * 1000):012x}{secrets.token_hex(4)}"
-
-
-def _limits(timeout: float | None, max_turns: int | None) -> Limits:
-    given = {"timeout_s": timeout, "max_turns": max_turns}
-    options = {"timeout_s": "--timeout", "max_turns": "--max-turns"}
-    try:
-        return Limits.model_validate({name: value for name, value in given.items() if value is not None})
-    except ValidationError as wrong:
-        problem = wrong.errors(include_url=False)[0]
-        raise BadRequestError(f"{options[str(problem['loc'][0])]}: {problem['msg']}") from None
-
-
-def _script(model: str) -> dict[str, object] | None:
-    if not model.startswith(SCRIPTED):
-        return None
-    try:
-        return load_script(Path(model.removeprefix(SCRIPTED)))
-    except ValueError as wrong:
-        raise BadRequestError(f"--model: {wrong}") from None

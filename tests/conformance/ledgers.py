@@ -8,7 +8,9 @@ from tests.conversation_steps import NOW, make_spec
 
 from skillfleet.conversations.engine import step
 from skillfleet.conversations.ledger import Claim, Ledger
-from skillfleet.conversations.memory_ledger import MemoryCallLedger, MemoryLedger, MemoryStore
+from skillfleet.conversations.memory_calls import MemoryCallLedger
+from skillfleet.conversations.memory_ledger import MemoryLedger
+from skillfleet.conversations.memory_store import MemoryStore
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import Effect, Event
 from skillfleet.conversations.redis_ledger import RedisLedger
@@ -84,8 +86,9 @@ class RedisWorld:
         for name in cast(list[str], self.client.zrange(self._keys.due, 0, -1)):
             self.client.zincrby(self._keys.due, -milliseconds, name)
         for key in self.client.scan_iter():
-            if self.client.type(key) == "hash" and self.client.hexists(key, "deadline"):
-                self.client.hincrby(key, "deadline", -milliseconds)
+            for dated in ("deadline", "pause"):
+                if self.client.type(key) == "hash" and self.client.hexists(key, dated):
+                    self.client.hincrby(key, dated, -milliseconds)
             left = self.client.pttl(key)
             if left > 0:
                 self.client.pexpire(key, left - milliseconds)

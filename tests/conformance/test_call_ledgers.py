@@ -6,9 +6,11 @@ import pytest
 from tests.conformance.ledgers import DONE, WORLDS, World, claimed, commit_steps, sequence, submitted
 from tests.conversation_steps import asks, list_skills, run_python
 
+from skillfleet.conversations.engine import step
 from skillfleet.conversations.ledger import LEASE_S, Nothing
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import CancelRequested, Submitted, ToolFinished, ToolLost
+from skillfleet.events import changes
 from skillfleet_workers.wire.calls import CallRecord
 from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import CallRef, ScriptTool
@@ -122,6 +124,20 @@ def test_results_that_all_came_in_before_a_commit_are_looked_at_next(world: Worl
     world.calls.commit(SECOND, DONE)
     commit_steps(world, slow, ToolFinished(FIRST.key, "succeeded", "x"), due_in=60)
     assert claimed(world).records[SECOND.key].result == DONE
+
+
+def test_a_call_is_not_given_up_when_its_result_has_come_in_meanwhile(world: World) -> None:
+    two_calls_out(world, due_in=0)
+    world.calls.claim(SECOND, "w1")
+    slow = claimed(world)
+    world.calls.commit(SECOND, DONE)
+    before = sequence(world)
+    given_up, effects = step(slow.conversation, ToolLost(SECOND.key), slow.now)
+    assert not world.ledger.commit(slow.fence, given_up, changes(slow.conversation, given_up, effects), None)
+    assert sequence(world) == before
+    again = claimed(world)
+    assert again.conversation == slow.conversation
+    assert again.records[SECOND.key].result == DONE
 
 
 def test_results_that_came_in_while_others_are_missing_wait_for_them(world: World) -> None:

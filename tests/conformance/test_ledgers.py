@@ -28,12 +28,13 @@ def world(request: pytest.FixtureRequest) -> World:
 
 
 def test_what_is_submitted_is_claimed_as_it_was_given(world: World) -> None:
-    accepted = world.ledger.submit(make_spec())
+    (accepted,) = world.ledger.submit(make_spec())
     claim = claimed(world)
-    spec = make_spec(created_at=accepted)
+    spec = make_spec(created_at=accepted.at)
     assert claim.conversation == Conversation(spec=spec, messages=spec.opening)
     assert (claim.cancel, claim.records) == (False, {})
-    assert claim.now >= accepted
+    assert accepted.id == "c1"
+    assert claim.now >= accepted.at
     assert world.ledger.load("c1") == claim.conversation
 
 

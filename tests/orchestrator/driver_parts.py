@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from queue import Empty, Queue
 
 from skillfleet.conversations.driver import Driver
-from skillfleet.conversations.memory_ledger import MemoryCallLedger, MemoryLedger, MemoryStore
+from skillfleet.conversations.memory_calls import MemoryCallLedger
+from skillfleet.conversations.memory_ledger import MemoryLedger
+from skillfleet.conversations.memory_store import MemoryStore
 from skillfleet.conversations.messages import Message, ToolDefinition
 from skillfleet.conversations.models import Conversation, ConversationSpec, Problem, ToolRun
 from skillfleet.events import Entry

@@ -9,7 +9,8 @@ from tests.conversation_steps import make_spec
 from tests.orchestrator.driver_parts import PATIENCE_S, HeldModel, Place
 
 from skillfleet.conversations.ledger import LEASE_S, Claim, Nothing
-from skillfleet.conversations.memory_ledger import MemoryLedger, MemoryStore
+from skillfleet.conversations.memory_ledger import MemoryLedger
+from skillfleet.conversations.memory_store import MemoryStore
 from skillfleet.conversations.messages import Message, ToolDefinition, transcript_problem
 from skillfleet.conversations.models import Conversation, Problem
 from skillfleet.conversations.schedule import LOST_AFTER_S, RESEND_AFTER_S

@@ -19,7 +19,7 @@ from tests.conversation_steps import (
     says,
 )
 
-from skillfleet.conversations.engine import MAX_STARTS, pending, step, wanted
+from skillfleet.conversations.engine import pending, step, wanted
 from skillfleet.conversations.messages import Message, transcript_problem
 from skillfleet.conversations.models import Conversation, Problem, Usage
 from skillfleet.conversations.moves import (
@@ -33,7 +33,7 @@ from skillfleet.conversations.moves import (
     ModelFailed,
     RunTool,
     Submitted,
-    ToolFinished,
+    ToolFailed,
     ToolLost,
     ToolUnstarted,
 )
@@ -57,6 +57,7 @@ EVENTS: dict[str, Event] = {
     "finished": finished("1.0"),
     "unstarted": ToolUnstarted("1.0"),
     "lost": ToolLost("1.0"),
+    "failed attempt": ToolFailed("1.0"),
     "cancel": CancelRequested(),
     "deadline": DeadlinePassed(),
 }
@@ -72,6 +73,7 @@ MOVES: dict[tuple[str, str], tuple[str, list[type[Effect]]]] = {
     ("calling", "finished"): ("running", [CallModel]),
     ("calling", "unstarted"): ("running", [RunTool]),
     ("calling", "lost"): ("running", [RunTool]),
+    ("calling", "failed attempt"): ("running", [RunTool]),
     ("calling", "cancel"): ("cancelled", [CancelTool, Finish]),
     ("calling", "deadline"): ("expired", [CancelTool, Finish]),
 }
@@ -238,34 +240,6 @@ def test_ending_between_turns_adds_nothing_to_the_transcript() -> None:
     assert after(between, CancelRequested()).messages == between.messages
 
 
-def test_a_lost_call_without_side_effects_is_started_three_times_at_most() -> None:
-    conversation = awaiting_calls(list_skills())
-    for attempt in range(2, MAX_STARTS + 1):
-        conversation, effects = step(conversation, ToolLost("1.0"), NOW + attempt)
-        (run,) = conversation.out
-        assert effects == [RunTool(run)]
-        assert (run.ref.attempt, run.sends, run.sent_at) == (attempt, 1, NOW + attempt)
-    told, effects = step(conversation, ToolLost("1.0"), NOW + 9)
-    assert effects == [CallModel()]
-    assert shown(tool_messages(told)[0])["error"] == "worker_lost"
-    assert told.runs[0].status == "lost"
-
-
-def test_a_lost_script_is_never_started_again_and_the_model_is_told() -> None:
-    told, effects = step(awaiting_calls(run_python()), ToolLost("1.0"), NOW)
-    assert effects == [CallModel()]
-    assert shown(tool_messages(told)[0])["error"] == "worker_lost"
-    assert (told.runs[0].status, told.runs[0].ref.attempt) == ("lost", 1)
-
-
-def test_a_call_that_nobody_started_is_sent_again_as_the_same_attempt() -> None:
-    calling = awaiting_calls(run_python())
-    again, effects = step(calling, ToolUnstarted("1.0"), NOW + 5)
-    (run,) = again.out
-    assert effects == [RunTool(run)]
-    assert (run.ref, run.sends, run.sent_at) == (calling.out[0].ref, 2, NOW + 5)
-
-
 def test_a_cut_off_model_call_is_still_wanted() -> None:
     assert pending(awaiting_model()) == [CallModel()]
     assert pending(after(awaiting_calls(list_skills()), finished("1.0"))) == [CallModel()]
@@ -281,8 +255,3 @@ def test_what_earlier_steps_wanted_is_void_once_the_conversation_has_ended() -> 
     effects: list[Effect] = [CallModel(), RunTool(run), CancelTool("1.0"), Finish("cancelled")]
     assert wanted(STATES["cancelled"], effects) == [CancelTool("1.0"), Finish("cancelled")]
     assert wanted(STATES["calling"], effects) == effects
-
-
-def test_what_a_worker_reports_as_lost_is_a_result() -> None:
-    lost = ToolFinished("1.0", "lost", "no sandbox", "w1")
-    assert after(awaiting_calls(run_python()), lost).runs[0].status == "lost"

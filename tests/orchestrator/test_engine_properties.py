@@ -19,8 +19,11 @@ from skillfleet.conversations.moves import (
     Event,
     Finish,
     ModelFailed,
+    Paused,
+    Resumed,
     RunTool,
     Submitted,
+    ToolFailed,
     ToolLost,
     ToolUnstarted,
 )
@@ -66,12 +69,15 @@ def check_step(before: Conversation, now: Conversation, effects: list[Effect]) -
     assert now.messages[: len(before.messages)] == before.messages
     assert (transcript_problem(now.messages) is None) == (not now.out)
     asked = [effect for effect in effects if isinstance(effect, CallModel)]
+    assert now.status != "paused" or not any(isinstance(effect, CallModel | RunTool) for effect in effects)
     assert len(asked) <= 1
     assert not asked or pending(now)
     assert all(effect.run in now.out for effect in effects if isinstance(effect, RunTool))
     assert sum(isinstance(effect, Finish) for effect in effects) == (now.terminal and not before.terminal)
     for run in now.runs:
-        assert run.ref.attempt <= (MAX_STARTS if not run.sends or run.task.effects != "unsafe" else 1)
+        assert run.losses <= MAX_STARTS
+        assert run.status or run.effects != "unsafe"
+        assert not run.dead or run.effects == "unsafe" or run.losses == MAX_STARTS
 
 
 def draw_event(data: st.DataObject, story: Story) -> Event:
@@ -85,9 +91,13 @@ def draw_event(data: st.DataObject, story: Story) -> Event:
         lambda: replace(finished(key), tools=(EXTRACT,)),
         lambda: ToolUnstarted(key),
         lambda: ToolLost(key),
+        lambda: ToolLost(key, "idempotent"),
+        lambda: ToolFailed(key),
         Submitted,
         lambda: says("42"),
         lambda: ModelFailed(Problem(code="x", message="y")),
+        Paused,
+        Resumed,
         CancelRequested,
         DeadlinePassed,
     ]

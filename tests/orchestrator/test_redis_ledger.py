@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 from tests.conformance.ledgers import DONE, TTL_S, RedisWorld, claimed, commit_steps, sequence, submitted
-from tests.conversation_steps import asks, list_skills, run_python, says
+from tests.conversation_steps import asks, list_skills, make_spec, run_python, says
 from tests.cutting_proxy import cutting_proxy
 
 from skillfleet import conversations
@@ -45,7 +45,7 @@ def test_every_key_of_an_ended_conversation_expires(redis_urls: RedisUrls) -> No
 
 def test_every_key_stands_under_the_prefix_and_nothing_outlives_the_conversation(redis_urls: RedisUrls) -> None:
     world = RedisWorld(redis_urls)
-    submitted(world)
+    world.ledger.submit(make_spec().model_copy(update={"idempotency_key": "k"}))
     commit_steps(world, claimed(world), Submitted(), says("42"))
     assert all(key.startswith(f"{keys.PREFIX}:") for key in world.client.scan_iter())
     world.pass_time(TTL_S)

@@ -1,5 +1,6 @@
 """When a conversation is looked at next, and what a look finds."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from skillfleet.conversations.moves import (
     DeadlinePassed,
     Event,
     Submitted,
+    ToolFailed,
     ToolFinished,
     ToolLost,
     ToolUnstarted,
@@ -93,6 +95,19 @@ def test_a_call_that_may_still_wait_in_its_queue_is_sent_again_much_later() -> N
     calling = awaiting_calls(list_skills())
     assert seen(calling, {}, now=NOW + RESEND_CAP_S - 0.1) == []
     assert seen(calling, {}, now=NOW + RESEND_CAP_S) == [ToolUnstarted("1.0")]
+
+
+def test_a_failure_is_found_once_and_its_next_attempt_waits_for_its_own_start() -> None:
+    failed = {"1.0": replace(started(), failed=1, failures=1)}
+    calling = awaiting_calls(list_skills())
+    assert seen(calling, failed, now=LATER + LOST_AFTER_S) == [ToolFailed("1.0")]
+    second = after(calling, ToolFailed("1.0"), now=NOW)
+    assert seen(second, failed, now=NOW + 1, queue_empty=True) == []
+
+
+def test_a_lost_call_is_told_with_what_its_worker_had_said_of_it() -> None:
+    silent = {"1.0": replace(started(), effects="idempotent")}
+    assert seen(awaiting_calls(list_skills()), silent, now=NOW + LOST_AFTER_S) == [ToolLost("1.0", "idempotent")]
 
 
 def test_a_lost_attempt_that_was_sent_again_waits_for_its_own_start() -> None:

@@ -133,6 +133,22 @@ def test_a_conversation_that_outlives_its_script_is_a_problem() -> None:
     assert outcome.fix
 
 
+def test_a_script_that_is_named_anew_begins_behind_what_was_said_before() -> None:
+    before = (*opening("Hi."), Message(role="assistant", content="Hello."), Message(role="user", content="And now?"))
+    script = {"replies": [{"calls": [call("it")]}, {"text": "${it}"}]}
+    model = ScriptedModel.of(script, start=1)
+    first = model.reply(before, (), timeout_s=1)
+    assert isinstance(first, ModelReply)
+    (asked,) = first.message.tool_calls or ()
+    brought = Message(role="tool", tool_call_id=asked.id, content="brought")
+    second = model.reply((*before, first.message, brought), (), timeout_s=1)
+    assert isinstance(second, ModelReply)
+    assert second.message.content == "brought"
+    spent = model.reply((*before, first.message, brought, second.message), (), timeout_s=1)
+    assert isinstance(spent, Problem)
+    assert spent.code == "script_exhausted"
+
+
 def test_arguments_written_as_text_are_sent_as_they_are() -> None:
     replies = [
         {

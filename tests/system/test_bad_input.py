@@ -58,6 +58,17 @@ def complaint(done: "subprocess.CompletedProcess[str]") -> str:
         pytest.param(("result", "nobody"), {}, "'nobody'", id="result of an unknown id"),
         pytest.param(("follow", "nobody"), {}, "'nobody'", id="follow of an unknown id"),
         pytest.param(("cancel", "nobody"), {}, "'nobody'", id="cancel of an unknown id"),
+        pytest.param(("pause", "nobody"), {}, "'nobody'", id="pause of an unknown id"),
+        pytest.param(("resume", "nobody"), {}, "'nobody'", id="resume of an unknown id"),
+        pytest.param(("retry", "nobody"), {}, "'nobody'", id="retry of an unknown id"),
+        pytest.param(("fork", "nobody", "--at", "1", "x"), {}, "'nobody'", id="fork of an unknown id"),
+        pytest.param(("fork", "nobody", "x"), {}, "--at", id="fork at no turn"),
+        pytest.param((*SCRIPTED, "--continue", "nobody"), {}, "'nobody'", id="continuation of an unknown id"),
+        pytest.param(("submit",), {}, "--batch FILE", id="neither prompt nor batch"),
+        pytest.param((*SCRIPTED, "--batch", "good.json"), {}, "--batch FILE", id="prompt and batch"),
+        pytest.param((*SCRIPTED, "--idempotency-key", ""), {}, "--idempotency-key", id="empty key"),
+        pytest.param(("submit", "--batch", "absent.jsonl"), {}, "absent.jsonl", id="no batch"),
+        pytest.param(("submit", "--batch", "bad.yaml"), {}, "bad.yaml, line 1: is not JSON", id="malformed batch"),
     ],
 )
 def test_wrong_usage_is_one_line_that_names_what_is_wrong(

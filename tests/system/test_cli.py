@@ -21,7 +21,9 @@ from skillfleet.errors import BadRequestError
 from skillfleet_workers.runtimes.isolation import sandbox_trouble
 
 ROOT = Path(__file__).parents[2]
-REPORT = {"id", "status", "answer", "error", "turns", "tool_calls", "usage", "elapsed_ms"}
+REPORT = {
+    "id", "parent_id", "status", "answer", "error", "turns", "tool_calls", "usage", "elapsed_ms", "dropped_results",
+}  # fmt: skip
 CALL = {"name", "skill", "status", "worker", "runtime", "ms"}
 SIX = ([python("print(6 * 7)", "six")], "It is ${six.stdout}.")
 

@@ -144,6 +144,11 @@ def test_a_timeout_out_of_range_is_ignored_with_a_warning(place: str, value: str
     assert len(skill.problems) == (timeout is None)
 
 
+def test_retries_are_read_at_the_top_level_too() -> None:
+    assert loaded("---\ndescription: Adds\nmax_retries: 2\n---\n").max_retries == 2
+    assert loaded("---\ndescription: Adds\n---\n").max_retries == 0
+
+
 def test_skillfleets_own_timeout_wins() -> None:
     text = "---\ndescription: Adds\ntimeout: 5\nmetadata:\n  skillfleet:\n    timeout: 7\n---\n"
     assert loaded(text).timeout == 7
@@ -221,6 +226,7 @@ def own(keys: str) -> Skill:
         ("runtime: container", "runtime", "container"),
         ("image: registry.test:5000/team/skill:1.2", "image", "registry.test:5000/team/skill:1.2"),
         ("effects: pure", "effects", "pure"),
+        ("max_retries: 5", "max_retries", 5),
         ("protocol: {extract: ndjson, fill: text}", "protocol", {"extract": "ndjson", "fill": "text"}),
     ],
 )
@@ -233,7 +239,8 @@ def test_what_a_skill_asks_of_its_runs_is_kept(keys: str, field: str, value: obj
     "keys",
     ["memory_mb: much", "memory_mb: 1", "memory_mb: 9999999999", "pids: 0", "cpu_seconds: -1", "disk_mb: [1]",
      "network: all", "network: [none]", "preload: [a-b]", "preload: {a: b}", "fresh_interpreter: maybe",
-     "runtime: vm", "image: -x", "effects: none", "protocol: json", "protocol: {a: xml}"],
+     "runtime: vm", "image: -x", "effects: none", "max_retries: 6", "max_retries: -1",
+     "protocol: json", "protocol: {a: xml}"],
 )  # fmt: skip
 def test_a_wrong_value_is_left_out_with_a_warning(keys: str) -> None:
     skill = own(keys)

@@ -66,7 +66,7 @@ def test_a_script_sees_a_clean_environment_and_the_names_it_can_count_on(
     seen = json.loads(run(toolbox, "import json, os; print(json.dumps(dict(os.environ)))").stdout)
     assert {"SKILL_NAME", "SKILL_BASE_DIR", "SKILL_VERSION", "SKILLKIT_VERSION", "SKILLFLEET_VERSION"} <= set(seen)
     assert {"PATH", "HOME", "LANG", "TMPDIR", "SKILLFLEET_OUTPUT_DIR", "SKILLFLEET_CALL_ID"} <= set(seen)
-    assert (seen["SKILL_NAME"], seen["SKILLFLEET_CALL_ID"]) == ("plain", CONTEXT.ref.task_id)
+    assert (seen["SKILL_NAME"], seen["SKILLFLEET_CALL_ID"]) == ("plain", "c.1.0")
     assert "A_SECRET_OF_THE_WORKER" not in seen
 
 

@@ -20,8 +20,10 @@ from .scratch import scratch_folder
 from .settings import WorkerSettings
 from .skills.catalog import SkillCatalog
 from .tasks import CallRunner, register_tasks
+from .terms import SkillTerms
 from .tools import Toolbox
 from .wire.artifacts import prune_artifacts
+from .wire.blobs import Blobs
 from .wire.calls import CallLedger
 from .wire.celery import make_celery
 from .wire.connection import RedisUrls, SettingsError, worker_name
@@ -69,7 +71,9 @@ def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> I
     control = ControlChannel(client, FleetKeys(settings.fleet).control, heartbeat.call_off)
     app = make_celery(settings, queue=queue)
     app.conf.worker_consumer = f"{__package__}.consumer:Consumer"
-    register_tasks(app, toolbox, CallRunner(ledger, heartbeat, name))
+    blobs = Blobs(client, settings.result_ttl_hours * 3600)
+    terms = SkillTerms(catalog, lambda skill: runtime.isolation_of(skill, skill.root))
+    register_tasks(app, toolbox, CallRunner(ledger, heartbeat, name, terms, blobs))
     since = time.time()
 
     def describe() -> LiveProcess:

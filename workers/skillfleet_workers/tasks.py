@@ -15,8 +15,10 @@ from pydantic import ValidationError
 from .heartbeat import Heartbeat
 from .progress import Teller
 from .runtimes.base import RuntimeUnavailableError
+from .terms import CallTerms, Terms, task_terms
 from .tools import CallContext, Toolbox
-from .wire.calls import CallLedger, CallResult
+from .wire.blobs import Blobs
+from .wire.calls import CallLedger, CallResult, Committed
 from .wire.contract import (
     EXECUTE_CODE,
     GET_SKILL,
@@ -39,6 +41,13 @@ COMMIT_PATIENCE_S = 60.0
 
 RESULT_REPR_CHARS = 160
 
+_FATE: dict[Committed, str] = {
+    "recorded": "",
+    "again": " (it is run again)",
+    "duplicate": " (its result is not wanted: there is another)",
+    "ended": " (its result is not wanted: nobody waits for it)",
+}
+
 log = logging.getLogger(__name__)
 
 Tool = Callable[[Any, CallContext], Result]
@@ -49,6 +58,8 @@ class CallRunner:
     ledger: CallLedger
     heartbeat: Heartbeat
     worker: str
+    terms: Terms = task_terms
+    blobs: Blobs | None = None
 
     def run(self, spec: TaskSpec[Any], tool: Tool, message: CallMessage) -> dict[str, Any]:
         """The result as JSON, for the result backend.
@@ -56,7 +67,10 @@ class CallRunner:
         Raises:
             Ignore: another delivery has this attempt, or the conversation has ended: leave no trace.
         """
-        if self.ledger.claim(message.ref, self.worker) != "claimed":
+        if message.references:
+            message = self._resolved(message)
+        terms = self.terms(spec, message)
+        if self.ledger.claim(message.ref, self.worker, terms.effects) != "claimed":
             raise Ignore
         started = time.monotonic()
         queued_ms = max(0.0, time.time() - message.sent_at) * 1000
@@ -69,13 +83,21 @@ class CallRunner:
                     "queued_ms": round(queued_ms, 3),
                 }
                 result = result.model_copy(update=about)
-            self._commit(message, result, (time.monotonic() - started) * 1000)
+            self._commit(message, result, terms, (time.monotonic() - started) * 1000)
         return result.model_dump(mode="json")
+
+    def _resolved(self, message: CallMessage) -> CallMessage:
+        """Raises: Ignore: a blob is gone; the call is sent again with it."""
+        found = self.blobs.resolved(message) if self.blobs else None
+        if found is None:
+            log.warning("call %s: what it refers to is gone", message.ref.task_id)
+            raise Ignore
+        return found
 
     def _context(self, message: CallMessage, cancelled: Event) -> CallContext:
         return CallContext(message.ref, message.skills, cancelled, Teller(self.ledger, message.ref))
 
-    def _commit(self, message: CallMessage, result: Result, ms: float) -> None:
+    def _commit(self, message: CallMessage, result: Result, terms: CallTerms, ms: float) -> None:
         record = CallResult(
             status=call_status(result),
             shown=shown_to_model(result),
@@ -85,17 +107,21 @@ class CallRunner:
             ms=round(ms, 2),
             tools=result.scripts if isinstance(result, Document) else (),
         )
+        retries = terms.retries if _ran_and_failed(result) else 0
         give_up = time.monotonic() + COMMIT_PATIENCE_S
         while True:
             try:
-                outcome = self.ledger.commit(message.ref, record)
+                outcome = self.ledger.commit(message.ref, record, retries)
                 break
             except (redis.ConnectionError, redis.TimeoutError):
                 if time.monotonic() > give_up:
                     raise
                 time.sleep(0.5)
-        about = "" if outcome == "recorded" else f" (its result is not wanted: {outcome})"
-        log.info("call %s: %s in %.1f ms%s", message.ref.task_id, record.status, record.ms, about)
+        log.info("call %s: %s in %.1f ms%s", message.ref.task_id, record.status, record.ms, _FATE[outcome])
+
+
+def _ran_and_failed(result: Result) -> bool:
+    return isinstance(result, ScriptExecution) and result.returncode is not None and not result.success
 
 
 def _attempt(spec: TaskSpec[Any], tool: Tool, message: CallMessage, context: CallContext) -> Result:

@@ -200,5 +200,5 @@ def script_environment(skill: Skill, interpreter: Path, ref: CallRef) -> dict[st
         "SKILL_VERSION": skill.version,
         "SKILLKIT_VERSION": SKILLKIT_VERSION,
         "SKILLFLEET_VERSION": __version__,
-        "SKILLFLEET_CALL_ID": ref.task_id,
+        "SKILLFLEET_CALL_ID": ref.call_id,
     }

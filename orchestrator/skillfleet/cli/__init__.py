@@ -12,10 +12,12 @@ from skillfleet_workers.cli import worker
 
 from .. import __version__
 from . import exits
+from .dead import app as dead
 from .doctor import doctor
-from .queries import cancel, list_conversations, status
+from .following import follow, result
+from .queries import cancel, list_conversations, pause, resume, status
 from .serve import flower, orchestrator, up
-from .submit import follow, result, submit
+from .submit import fork, retry, submit
 
 app = typer.Typer(
     invoke_without_command=True,
@@ -52,6 +54,10 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
     "result": result,
     "list": list_conversations,
     "cancel": cancel,
+    "pause": pause,
+    "resume": resume,
+    "retry": retry,
+    "fork": fork,
     "up": up,
     "worker": worker,
     "orchestrator": orchestrator,
@@ -60,6 +66,7 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)
+app.add_typer(dead, name="dead")
 
 
 def main() -> None:

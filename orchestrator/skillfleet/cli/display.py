@@ -7,9 +7,10 @@ from typing import Any, Self
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
+from ..conversations.dead import DeadReport
 from ..conversations.report import Report
 from ..events import Entry
 from .printable import printable
@@ -50,7 +51,8 @@ class Watch:
         if entry is not None:
             shows = {
                 "message": self._message, "turn": self._turn, "call": self._call, "progress": self._progress,
-                "result": self._result,
+                "result": self._result, "paused": self._paused,
+                "resumed": self._resumed,
             }  # fmt: skip
             if show := shows.get(entry.type):
                 show(entry.data)
@@ -79,6 +81,14 @@ class Watch:
         self._doing = f"{self._names.get(data['key'], 'a call')}: {data['text']}"
         if not self._console.is_terminal:
             self._console.print(f"    [dim]· {literal(data['text'])}[/]", soft_wrap=True)
+
+    def _paused(self, data: dict[str, Any]) -> None:
+        self._doing = "paused: `skillfleet resume` lets it go on"
+        if not self._console.is_terminal:
+            self._console.print("[dim]paused[/]")
+
+    def _resumed(self, data: dict[str, Any]) -> None:
+        self._doing = "waiting for the fleet"
 
     def _result(self, data: dict[str, Any]) -> None:
         mark = MARKS.get(data["status"], "[red]✗[/]")
@@ -121,6 +131,14 @@ def calls_table(report: Report) -> Table:
     for call in report.tool_calls:
         status = call.status or "running"
         table.add_row(*_cells(call.name, call.skill or "", status, call.worker, call.runtime, f"{call.ms:.0f}"))
+    return table
+
+
+def dead_table(calls: Sequence[DeadReport]) -> Table:
+    whole = Column("id", no_wrap=True, min_width=max(len(call.id) for call in calls))
+    table = Table(whole, "tool", "skill", Column("reason", no_wrap=True), "died", box=None, pad_edge=False)
+    for call in calls:
+        table.add_row(*_cells(call.id, call.tool, call.skill or "", call.reason, str(call.losses)))
     return table
 
 

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FrameType
 
 import redis
@@ -46,6 +46,11 @@ _told_to_end = threading.Event()
 
 def exit_code(report: Report) -> int:
     return _OF_STATUS.get(report.status, ANSWERED)
+
+
+def worst_exit_code(reports: Iterable[Report]) -> int:
+    """0 when all have answered; else that of a failure, before that of a limit."""
+    return min((code for code in map(exit_code, reports) if code), default=ANSWERED)
 
 
 def complain(line: str) -> None:

@@ -1,4 +1,4 @@
-"""status, list, cancel: what the ledger knows. They start redis alone, and no fleet."""
+"""status, list, cancel, pause, resume: what the ledger knows and does. They start redis alone, and no fleet."""
 
 import json
 from typing import Annotated
@@ -8,8 +8,8 @@ from rich.console import Console
 
 from ..fleet import Fleet
 from .display import calls_table, conversations_table, ending
+from .following import Id, Json
 from .printable import printable
-from .submit import Id, Json
 
 
 def status(conversation_id: Id, as_json: Json = False) -> None:
@@ -51,3 +51,24 @@ def cancel(conversation_id: Id, as_json: Json = False) -> None:
         print(json.dumps(report.as_json(), ensure_ascii=False))
     else:
         print(f"{conversation_id}: {'cancelling' if asked else f'had ended already ({report.status})'}")
+
+
+def pause(conversation_id: Id, as_json: Json = False) -> None:
+    """Start nothing more of a conversation; calls that run finish, and its deadline waits."""
+    with Fleet() as fleet:
+        fleet.pause(conversation_id)
+        _tell(fleet, conversation_id, "paused", as_json)
+
+
+def resume(conversation_id: Id, as_json: Json = False) -> None:
+    """Let a conversation that was paused go on."""
+    with Fleet() as fleet:
+        fleet.resume(conversation_id)
+        _tell(fleet, conversation_id, "goes on", as_json)
+
+
+def _tell(fleet: Fleet, conversation_id: str, done: str, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(fleet.status(conversation_id).as_json(), ensure_ascii=False))
+    else:
+        print(f"{conversation_id}: {done}")

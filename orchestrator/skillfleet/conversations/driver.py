@@ -40,9 +40,17 @@ class Driver:
     it when nothing is due of them any more."""
 
     def __init__(
-        self, ledger: Ledger, models: Models, calls: Calls, *, slots: int, only: set[str] | None = None
+        self,
+        ledger: Ledger,
+        models: Models,
+        calls: Calls,
+        *,
+        slots: int,
+        only: set[str] | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._ledger, self._models, self._calls, self._only = ledger, models, calls, only
+        self._clock = clock
         self._free = threading.Semaphore(slots)
         self._held: set[tuple[str, int]] = set()
         """Conversations that hold a slot, each with its fence."""
@@ -55,32 +63,38 @@ class Driver:
         """Until `stop`; then hand back what is held, so that others go on at once."""
         threading.Thread(target=self._keep_leases, name="leases", daemon=True).start()
         while not self._stop.is_set():
-            if not self._free.acquire(timeout=IDLE_S):
-                continue
-            try:
-                claim = self._next_claim()
-            except redis.RedisError as error:
-                log.warning("cannot reach redis: %s", error)
-                self._listening_since = None
+            claim = self.take(IDLE_S)
+            if claim is not None:
+                threading.Thread(target=self.serve, args=(claim,), daemon=True).start()
+            elif self._listening_since is None:
                 self._stop.wait(IDLE_S)
-                claim = None
-            if claim is None:
-                self._free.release()
-                continue
-            with self._held_lock:
-                self._held.add((claim.conversation.id, claim.fence))
-            threading.Thread(target=self._serve, args=(claim,), daemon=True).start()
-        self._hand_back()
+        self.hand_back()
 
     def stop(self) -> None:
         self._stop.set()
+
+    def take(self, patience_s: float) -> Claim | None:
+        """A conversation that is due, in a slot that is free within `patience_s`; it is served next."""
+        if not self._free.acquire(timeout=patience_s):
+            return None
+        try:
+            claim = self._next_claim()
+        except redis.RedisError as error:
+            log.warning("cannot reach redis: %s", error)
+            self._listening_since = None
+            claim = None
+        if claim is None:
+            self._free.release()
+            return None
+        with self._held_lock:
+            self._held.add((claim.conversation.id, claim.fence))
+        return claim
 
     def _next_claim(self) -> Claim | None:
         wait_s = IDLE_S
         for name in [None] if self._only is None else tuple(self._only):
             found = self._ledger.claim(name)
-            if self._listening_since is None:
-                self._listening_since = time.monotonic()
+            self._heard()
             if isinstance(found, Claim):
                 return found
             if found.wait_s is not None:
@@ -88,9 +102,14 @@ class Driver:
             elif self._only is not None and name is not None:
                 self._only.discard(name)
         self._ledger.wait(wait_s)
+        self._heard()
         return None
 
-    def _serve(self, claim: Claim) -> None:
+    def _heard(self) -> None:
+        if self._listening_since is None:
+            self._listening_since = self._clock()
+
+    def serve(self, claim: Claim) -> None:
         name = claim.conversation.id
         try:
             self._advance(claim)
@@ -109,13 +128,14 @@ class Driver:
 
     def _advance(self, claim: Claim) -> None:
         """One claim: what has happened, then as many model turns as follow without waiting for a tool."""
-        began = time.monotonic()
+        began = self._clock()
         before = claim.conversation
         since = claim.now - (began - (self._listening_since or began))
         events = observe(
             before,
             claim.records,
             cancel=claim.cancel,
+            pause=claim.pause,
             queue_empty=awaits_start(before, claim.records) and self._calls.queue_empty(),
             now=claim.now,
             listening_since=since,
@@ -126,9 +146,9 @@ class Driver:
             effects += more
         effects = wanted(after, effects) or pending(after)
         while self._commit(claim, before, after, effects, began, since) and _asks(effects):
-            event = self._ask(after, claim.now + time.monotonic() - began)
+            event = self._ask(after, claim.now + self._clock() - began)
             before = after
-            after, effects = step(after, event, claim.now + time.monotonic() - began)
+            after, effects = step(after, event, claim.now + self._clock() - began)
 
     def _commit(
         self,
@@ -139,10 +159,10 @@ class Driver:
         began: float,
         listening_since: float,
     ) -> bool:
-        now = claim.now + time.monotonic() - began
+        now = claim.now + self._clock() - began
         due = None if _asks(effects) else next_due(after, claim.records, now, listening_since)
         if not self._ledger.commit(claim.fence, after, changes(before, after, effects), due):
-            log.info("conversation %s: another orchestrator has it", after.id)
+            log.info("conversation %s: another orchestrator has it, or it is to be paused", after.id)
             return False
         for effect in effects:
             if isinstance(effect, RunTool):
@@ -154,9 +174,9 @@ class Driver:
         if isinstance(model, Problem):
             return ModelFailed(model)
         left = conversation.deadline - now
-        started = time.monotonic()
+        started = self._clock()
         answer = model.reply(conversation.messages, offered(conversation), timeout_s=max(0.001, left))
-        if time.monotonic() - started >= left:
+        if self._clock() - started >= left:
             return DeadlinePassed()
         if isinstance(answer, Problem):
             return ModelFailed(answer)
@@ -164,14 +184,17 @@ class Driver:
 
     def _keep_leases(self) -> None:
         while not self._stop.wait(LEASE_S / 3):
-            for name, fence in self._all_held():
-                try:
-                    if not self._ledger.renew(name, fence):
-                        self._let_go(name, fence)
-                except redis.RedisError as error:
-                    log.warning("cannot renew the lease of %s: %s", name, error)
+            self.renew_leases()
 
-    def _hand_back(self) -> None:
+    def renew_leases(self) -> None:
+        for name, fence in self._all_held():
+            try:
+                if not self._ledger.renew(name, fence):
+                    self._let_go(name, fence)
+            except redis.RedisError as error:
+                log.warning("cannot renew the lease of %s: %s", name, error)
+
+    def hand_back(self) -> None:
         for name, fence in self._all_held():
             try:
                 self._ledger.release(name, fence)
@@ -180,7 +203,7 @@ class Driver:
 
     def _all_held(self) -> list[tuple[str, int]]:
         with self._held_lock:
-            return list(self._held)
+            return sorted(self._held)
 
 
 def _asks(effects: list[Effect]) -> bool:

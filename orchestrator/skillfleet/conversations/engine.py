@@ -19,15 +19,29 @@ from .moves import (
     Finish,
     ModelFailed,
     ModelReplied,
+    Paused,
+    Resumed,
     RunTool,
     Submitted,
+    ToolFailed,
     ToolFinished,
     ToolLost,
     ToolUnstarted,
 )
 
 MAX_STARTS = 3
-"""How often a call may be started when its workers die under it."""
+"""How often an attempt may be started when its workers die under it."""
+
+UNKNOWN_END = ToolError(
+    error="worker_lost",
+    message="The worker died while it ran this call; whether the script had its effects is not known.",
+    fix="Find out what was done before you run it again.",
+)
+POISON = ToolError(
+    error="poison_call",
+    message=f"{MAX_STARTS} workers died, one after the other, while they ran this call. It is not run again.",
+    fix="Do not repeat it: go about it in another way, or tell the user that this call ends its workers.",
+)
 
 Moved = tuple[Conversation, list[Effect]]
 
@@ -39,16 +53,16 @@ def step(conversation: Conversation, event: Event, now: float) -> Moved:
     match event:
         case Submitted():
             return _begin(conversation)
-        case ModelReplied():
-            return _model_replied(conversation, event, now) if pending(conversation) else (conversation, [])
-        case ModelFailed(problem):
-            return _finish(conversation, "failed", now, problem) if pending(conversation) else (conversation, [])
+        case ModelReplied() | ModelFailed():
+            return _model_answered(conversation, event, now) if pending(conversation) else (conversation, [])
         case ToolFinished():
             return _tool_finished(conversation, event, now)
-        case ToolUnstarted(key):
-            return _send_again(conversation, key, 0, now)
-        case ToolLost(key):
-            return _tool_lost(conversation, key, now)
+        case ToolUnstarted() | ToolFailed() | ToolLost():
+            return (conversation, []) if conversation.status == "paused" else _tool_unheard(conversation, event, now)
+        case Paused():
+            return conversation.model_copy(update={"status": "paused"}), []
+        case Resumed():
+            return _resume(conversation)
         case CancelRequested():
             return _finish(conversation, "cancelled", now, Problem(code="cancelled", message="Cancelled."))
         case DeadlinePassed():
@@ -56,7 +70,8 @@ def step(conversation: Conversation, event: Event, now: float) -> Moved:
 
 
 def pending(conversation: Conversation) -> list[Effect]:
-    """What a conversation still wants when nothing new has happened to it: a model call that was cut off."""
+    """What a conversation still wants when nothing new has happened to it: a model call, perhaps one that was cut
+    off."""
     return [CallModel()] if conversation.status == "running" and not conversation.out else []
 
 
@@ -73,7 +88,16 @@ def _begin(conversation: Conversation) -> Moved:
     return conversation.model_copy(update={"status": "running"}), [CallModel()]
 
 
-def _model_replied(conversation: Conversation, event: ModelReplied, now: float) -> Moved:
+def _resume(conversation: Conversation) -> Moved:
+    if conversation.status != "paused":
+        return conversation, []
+    moved = conversation.model_copy(update={"status": "running"})
+    return moved, pending(moved)
+
+
+def _model_answered(conversation: Conversation, event: ModelReplied | ModelFailed, now: float) -> Moved:
+    if isinstance(event, ModelFailed):
+        return _finish(conversation, "failed", now, event.problem)
     moved = conversation.model_copy(
         update={
             "messages": (*conversation.messages, event.message),
@@ -122,24 +146,29 @@ def _tool_finished(conversation: Conversation, event: ToolFinished, now: float) 
     return (moved, []) if moved.out else _close_turn(moved, now)
 
 
-def _tool_lost(conversation: Conversation, key: str, now: float) -> Moved:
-    run = _out(conversation, key)
+def _tool_unheard(conversation: Conversation, event: ToolUnstarted | ToolFailed | ToolLost, now: float) -> Moved:
+    run = _out(conversation, event.key)
     if run is None:
         return conversation, []
-    if run.task.effects != "unsafe" and run.ref.attempt < MAX_STARTS:
-        return _send_again(conversation, key, 1, now)
-    error = ToolError(
-        error="worker_lost",
-        message="The worker died while it ran this call; whether the script had its effects is not known.",
-        fix="Find out what was done before you run it again.",
-    )
-    return _tool_finished(conversation, ToolFinished(key, "lost", shown_to_model(error)), now)
+    match event:
+        case ToolUnstarted():
+            return _send_again(conversation, run, 0, now)
+        case ToolFailed():
+            return _send_again(conversation, run.model_copy(update={"losses": 0}), 1, now)
+        case ToolLost(effects=told):
+            update = {"losses": run.losses + 1, "effects": told or run.task.effects}
+            return _tool_lost(conversation, run.model_copy(update=update), now)
 
 
-def _send_again(conversation: Conversation, key: str, attempts: int, now: float) -> Moved:
-    run = _out(conversation, key)
-    if run is None:
-        return conversation, []
+def _tool_lost(conversation: Conversation, run: ToolRun, now: float) -> Moved:
+    if run.effects != "unsafe" and run.losses < MAX_STARTS:
+        return _send_again(conversation, run, 1, now)
+    error = POISON if run.losses >= MAX_STARTS else UNKNOWN_END
+    given_up = ToolFinished(run.key, "lost", shown_to_model(error))
+    return _tool_finished(_replace(conversation, run), given_up, now)
+
+
+def _send_again(conversation: Conversation, run: ToolRun, attempts: int, now: float) -> Moved:
     ref = run.ref.model_copy(update={"attempt": run.ref.attempt + attempts})
     sends = 1 if attempts else run.sends + 1
     again = run.model_copy(update={"ref": ref, "sends": sends, "sent_at": now})
@@ -151,7 +180,7 @@ def _close_turn(conversation: Conversation, now: float) -> Moved:
     moved = _answer_calls(conversation)
     if moved.turn >= moved.spec.limits.max_turns:
         return _expire(moved, now, "max_turns", f"{moved.spec.limits.max_turns} turns", "--max-turns")
-    return moved, [CallModel()]
+    return moved, pending(moved)
 
 
 def _answer_calls(conversation: Conversation) -> Conversation:
@@ -162,8 +191,8 @@ def _answer_calls(conversation: Conversation) -> Conversation:
         Message(role="tool", tool_call_id=run.tool_call_id, name=run.name, content=run.shown or _unanswered(run))
         for run in runs
     )
-    dropped = tuple(run.model_copy(update={"shown": ""}) for run in conversation.runs)
-    return conversation.model_copy(update={"messages": (*conversation.messages, *answers), "runs": dropped})
+    settled = tuple(run.settled() for run in conversation.runs)
+    return conversation.model_copy(update={"messages": (*conversation.messages, *answers), "runs": settled})
 
 
 def _unanswered(run: ToolRun) -> str:

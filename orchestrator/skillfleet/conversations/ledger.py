@@ -5,9 +5,13 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from skillfleet_workers.wire.calls import CallRecord
+from skillfleet_workers.wire.contract import CallRef
 
 from ..events import Entry, Told
-from .models import Conversation, ConversationSpec
+from .models import Conversation, ConversationSpec, ToolRun
+
+MAX_DEAD = 10_000
+"""Most dead calls that are listed."""
 
 LEASE_S = 15.0
 """How long a claimed conversation stays with its orchestrator without a sign of life, seconds."""
@@ -23,6 +27,7 @@ class Claim:
     now: float
     cancel: bool = False
     records: Mapping[str, CallRecord] = field(default_factory=dict)
+    pause: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +37,37 @@ class Nothing:
     wait_s: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """`id` is that of another conversation where one has the idempotency key already. `at`: when it was accepted,
+    seconds since the epoch."""
+
+    id: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class DeadCall:
+    """A call that was given up because workers died while they ran it, and the conversation (without its messages)
+    that made it; `at`: when, seconds since the epoch."""
+
+    conversation: Conversation
+    run: ToolRun
+    at: float
+
+
+def dead_call(kept: Mapping[str, Conversation], call_id: str, at: float) -> DeadCall | None:
+    """None: its conversation is gone."""
+    conversation = kept.get(CallRef.of_call(call_id).conversation_id)
+    if conversation is None:
+        return None
+    return next((DeadCall(conversation, run, at) for run in conversation.dead if run.ref.call_id == call_id), None)
+
+
 class Ledger(Protocol):
-    def submit(self, spec: ConversationSpec) -> float:
-        """Accept: when this returns (the time of acceptance), the conversation is stored and due. Doing it again
-        changes nothing."""
+    def submit(self, *specs: ConversationSpec) -> list[Accepted]:
+        """Accept: when this returns, each conversation is stored and due, in the order given. Doing it again changes
+        nothing, nor does a second conversation with the idempotency key of one that is kept."""
         ...
 
     def claim(self, only: str | None = None) -> Claim | Nothing:
@@ -44,7 +76,9 @@ class Ledger(Protocol):
 
     def commit(self, fence: int, after: Conversation, told: Sequence[Told], due: float | None) -> bool:
         """Store one step; False when the fence is stale. With `due`, when to look again (seconds since the epoch),
-        the lease ends; None keeps it. A terminal conversation is let go, and never due again."""
+        the lease ends; None keeps it, unless a pause was asked for: then the step is stored, the conversation due
+        at once, and the answer False. A step that gives up a call whose result came in since the claim is refused,
+        and the conversation due at once. A terminal conversation is let go, and never due again."""
         ...
 
     def renew(self, conversation_id: str, fence: int) -> bool:
@@ -60,11 +94,25 @@ class Ledger(Protocol):
         """Ask for the end; False when it had ended. Raises KeyError for an unknown id."""
         ...
 
+    def pause(self, conversation_id: str) -> bool:
+        """From now on no call of it is started, and its deadline waits; False when it had ended. Raises KeyError."""
+        ...
+
+    def resume(self, conversation_id: str) -> bool:
+        """It goes on at once; False when it had ended. Raises KeyError."""
+        ...
+
     def load(self, conversation_id: str) -> Conversation | None: ...
 
     def newest(self, limit: int) -> list[Conversation]:
         """Without their messages, newest first."""
         ...
+
+    def dead(self, limit: int) -> list[DeadCall]:
+        """The calls that were given up last, newest first, as long as their conversations are kept."""
+        ...
+
+    def find_dead(self, call_id: str) -> DeadCall | None: ...
 
     def entries(self, conversation_id: str, after: str, wait_s: float) -> list[Entry]:
         """The stream beyond the cursor `after` ("0": from the beginning), waiting at most `wait_s` for the first."""

@@ -1,10 +1,10 @@
 """A conversation: what was asked (the spec, never changed), and where it stands."""
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from skillfleet_workers.wire.contract import TASK_BY_TOOL, CallRef, TaskSpec
+from skillfleet_workers.wire.contract import TASK_BY_TOOL, CallRef, Effects, TaskSpec
 
 from .messages import Message, ToolDefinition
 
@@ -28,16 +28,24 @@ class Limits(ConversationModel):
 
 class ConversationSpec(ConversationModel):
     """What was asked. `model` is a provider's model name, or `scripted:NAME` with its replies in `script`;
-    empty: the orchestrator's own default. `skills`: the only ones it may use."""
+    empty: the orchestrator's own default. `skills`: the only ones it may use.
+
+    Of a conversation that goes on from another (`parent_id`), `opening` is what was said there, and `scripts` what
+    the skills that were read there offer. `script_start`: how many assistant messages stand before the first reply
+    of `script`.
+    """
 
     id: str
     parent_id: str | None = None
     model: str = ""
     script: dict[str, Any] | None = None
+    script_start: int = 0
     opening: tuple[Message, ...]
     tools: tuple[ToolDefinition, ...]
     skills: tuple[str, ...] | None = None
     limits: Limits = Limits()
+    scripts: tuple["OfferedScript", ...] = ()
+    idempotency_key: str = ""
     created_at: float = 0.0
 
 
@@ -80,8 +88,9 @@ class OfferedScript(ConversationModel):
 class ToolRun(ConversationModel):
     """One tool call of one turn. `name` is what the model called, `tool` (empty: the same) the contract's tool that
     it stands for. `status` is None while it is out; then a ScriptExecution's status, `succeeded` or
-    `tool_error`. `sent_at` is when the attempt was last sent, seconds since the epoch; `shown` is dropped
-    once it stands in the transcript."""
+    `tool_error`. `losses`: how many workers died while they ran it, since its script last failed; `effects`: what
+    the last of them had said of it. `sent_at` is when the attempt was last sent, seconds since the epoch.
+    `shown` and `request` are dropped once they stand in the transcript."""
 
     ref: CallRef
     tool_call_id: str
@@ -95,6 +104,8 @@ class ToolRun(ConversationModel):
     ms: float = 0.0
     sends: int = 0
     sent_at: float = 0.0
+    losses: int = 0
+    effects: Effects | None = None
 
     @property
     def key(self) -> str:
@@ -106,13 +117,25 @@ class ToolRun(ConversationModel):
         return TASK_BY_TOOL[self.tool or self.name]
 
     @property
+    def dead(self) -> bool:
+        """It was given up because workers died while they ran it."""
+        return self.status == "lost" and self.losses > 0 and not self.worker
+
+    def settled(self) -> Self:
+        """Without what stands in the transcript, but for the payload of a call that was given up."""
+        named = {name: value for name, value in self.request.items() if name == "skill_name"}
+        return self.model_copy(update={"shown": "", "request": self.request if self.dead else named})
+
+    @property
     def skill(self) -> str | None:
         name = self.request.get("skill_name")
         return name if isinstance(name, str) else None
 
 
 class Conversation(ConversationModel):
-    """Spec, position and history. Times are seconds since the epoch by the ledger's clock."""
+    """Spec, position and history. Times are seconds since the epoch by the ledger's clock. `paused_s`: how long it
+    has been paused altogether, as the ledger counts it; that time is not held against it. `dropped`: how many results
+    came late or twice, likewise."""
 
     spec: ConversationSpec
     status: Status = "queued"
@@ -124,6 +147,12 @@ class Conversation(ConversationModel):
     answer: str | None = None
     error: Problem | None = None
     finished_at: float | None = None
+    paused_s: float = 0.0
+    dropped: int = 0
+
+    @classmethod
+    def begun(cls, spec: ConversationSpec) -> Self:
+        return cls(spec=spec, messages=spec.opening, scripts=spec.scripts)
 
     @property
     def id(self) -> str:
@@ -135,7 +164,17 @@ class Conversation(ConversationModel):
 
     @property
     def deadline(self) -> float:
-        return self.spec.created_at + self.spec.limits.timeout_s
+        return self.spec.created_at + self.spec.limits.timeout_s + self.paused_s
+
+    @property
+    def dead(self) -> tuple[ToolRun, ...]:
+        return tuple(run for run in self.runs if run.dead)
+
+    @property
+    def given_up(self) -> tuple[str, ...]:
+        """The keys of this turn's calls that were ended without word from a worker."""
+        ended = (run for run in self.runs if run.ref.turn == self.turn and not run.worker)
+        return tuple(run.key for run in ended if run.status in ("lost", "cancelled"))
 
     @property
     def out(self) -> tuple[ToolRun, ...]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from skillfleet_workers.wire.contract import ScriptTool
+from skillfleet_workers.wire.contract import Effects, ScriptTool
 
 from .messages import Message
 from .models import Problem, Status, ToolRun, Usage
@@ -45,10 +45,28 @@ class ToolUnstarted:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolLost:
-    """The worker that started the call has gone silent."""
+class ToolFailed:
+    """The call's script failed, and its skill allows one more attempt."""
 
     key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLost:
+    """The worker that started the call has gone silent. `effects`: what it had said of the call."""
+
+    key: str
+    effects: Effects | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """Nothing new is started from here on; what runs may finish."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +85,10 @@ Event = (
     | ModelFailed
     | ToolFinished
     | ToolUnstarted
+    | ToolFailed
     | ToolLost
+    | Paused
+    | Resumed
     | CancelRequested
     | DeadlinePassed
 )

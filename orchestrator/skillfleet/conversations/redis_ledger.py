@@ -8,18 +8,24 @@ from typing import Any, cast
 
 import redis
 from pydantic import ValidationError
+from redis.commands.core import Script
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.calls import lua, parse_records
 from skillfleet_workers.wire.connection import RedisUrls
+from skillfleet_workers.wire.contract import CallRef
 
 from ..events import Entry, EntryType, Told, opening
-from .ledger import LEASE_S, Claim, Nothing
+from .ledger import LEASE_S, MAX_DEAD, Accepted, Claim, DeadCall, Nothing, dead_call
 from .messages import Message
 from .models import Conversation, ConversationSpec, Limits
 
 MAX_WAIT_S = 5.0
+ON_DISK_WITHIN_MS = 5000
+STORED = ("spec", "state", "created", "paused", "dropped")
+"""Fields of the state hash that a conversation without its messages is read from."""
+
 _LONGEST_LIFE_S = next(m.le for m in Limits.model_fields["timeout_s"].metadata if hasattr(m, "le"))
 
 log = logging.getLogger(__name__)
@@ -37,28 +43,45 @@ class RedisLedger:
         self._ttl_s = ttl_s
         fleet_keys = keys.FleetKeys(fleet)
         self._due, self._control = fleet_keys.due, fleet_keys.control
+        self._idempotency = fleet_keys.idempotency
         self._bell = keys.FleetKeys(bell or fleet).bell
-        self._submit, self._claim, self._commit, self._renew, self._cancel = (
+        self._submit, self._claim, self._commit, self._renew, self._cancel, self._pause, self._resume = (
             self._client.register_script(lua(__package__, name))
-            for name in ("submit", "claim", "commit", "renew", "cancel")
+            for name in ("submit", "claim", "commit", "renew", "cancel", "pause", "resume")
         )
+        self._waits_for_disk = True
 
     @property
     def client(self) -> redis.Redis:
         return self._client
 
-    def submit(self, spec: ConversationSpec) -> float:
-        started = Conversation(spec=spec, messages=spec.opening)
+    def submit(self, *specs: ConversationSpec) -> list[Accepted]:
+        with self._client.pipeline(transaction=False) as pipe:
+            for spec in specs:
+                self._add(spec, pipe)
+            if self._waits_for_disk:
+                pipe.execute_command("WAITAOF", 1, 0, ON_DISK_WITHIN_MS)  # type: ignore[no-untyped-call]
+            answers = pipe.execute(raise_on_error=False)
+        for answer in answers[: len(specs)]:
+            if isinstance(answer, redis.RedisError):
+                raise answer
+        if self._waits_for_disk:
+            self._waits_for_disk = _on_disk(answers[-1])
+        return [Accepted(name, at / 1000) for name, at in answers[: len(specs)]]
+
+    def _add(self, spec: ConversationSpec, pipe: redis.client.Pipeline) -> None:
+        started = Conversation.begun(spec)
         told = [part for entry in opening(started) for part in entry]
         index_ttl_ms = int((self._ttl_s + _LONGEST_LIFE_S) * 1000)
-        accepted = self._submit(
-            keys=[keys.state(spec.id), keys.events(spec.id), keys.INDEX],
+        key = [self._idempotency(spec.idempotency_key)] if spec.idempotency_key else []
+        self._submit(
+            client=pipe,
+            keys=[keys.state(spec.id), keys.events(spec.id), keys.INDEX, *key],
             args=[
                 spec.id, spec.model_dump_json(), _state_json(started), started.status,
                 self._due, self._bell, self._control, int(spec.limits.timeout_s * 1000), index_ttl_ms, *told,
             ],
         )  # fmt: skip
-        return int(accepted) / 1000
 
     def claim(self, only: str | None = None) -> Claim | Nothing:
         prefix, state_suffix = keys.state("\0").split("\0")
@@ -76,15 +99,16 @@ class RedisLedger:
             # Perhaps a newer version wrote it, whose orchestrator will take it when this lease ends.
             log.error("conversation %s cannot be read: %s", name, unreadable)
             return Nothing(0.0)
-        return Claim(conversation, fence, now / 1000, state.get("cancel") == "1", records)
+        return Claim(conversation, fence, now / 1000, state.get("cancel") == "1", records, "pause" in state)
 
     def commit(self, fence: int, after: Conversation, told: Sequence[Told], due: float | None) -> bool:
         name = after.id
         done = self._commit(
-            keys=[keys.state(name), keys.events(name), keys.calls(name), self._due, keys.end(name)],
+            keys=[keys.state(name), keys.events(name), keys.calls(name), self._due, keys.end(name), keys.DEAD],
             args=[
                 name, fence, _state_json(after), after.status, "" if due is None else int(due * 1000),
                 ",".join(run.key for run in after.out), self._ttl_s, secrets.token_hex(8),
+                ",".join(run.ref.call_id for run in after.dead), MAX_DEAD, ",".join(after.given_up),
                 *(part for entry in told for part in entry),
             ],
         )  # fmt: skip
@@ -97,10 +121,13 @@ class RedisLedger:
         self._renewed(conversation_id, fence, "1")
 
     def cancel(self, conversation_id: str) -> bool:
-        asked = self._cancel(keys=[keys.state(conversation_id)], args=[conversation_id])
-        if asked < 0:
-            raise KeyError(conversation_id)
-        return bool(asked)
+        return self._asked(self._cancel, conversation_id)
+
+    def pause(self, conversation_id: str) -> bool:
+        return self._asked(self._pause, conversation_id)
+
+    def resume(self, conversation_id: str) -> bool:
+        return self._asked(self._resume, conversation_id)
 
     def load(self, conversation_id: str) -> Conversation | None:
         pipe = self._client.pipeline(transaction=False)
@@ -110,12 +137,15 @@ class RedisLedger:
         return _conversation(state, stream) if state else None
 
     def newest(self, limit: int) -> list[Conversation]:
-        names = cast(list[str], self._client.zrevrange(keys.INDEX, 0, limit - 1))
-        pipe = self._client.pipeline(transaction=False)
-        for name in names:
-            pipe.hmget(keys.state(name), "spec", "state", "created")
-        fields = ("spec", "state", "created")
-        return [_conversation(dict(zip(fields, row, strict=True)), []) for row in pipe.execute() if row[0]]
+        return list(self._stored(cast(list[str], self._client.zrevrange(keys.INDEX, 0, limit - 1))).values())
+
+    def dead(self, limit: int) -> list[DeadCall]:
+        newest = cast(list[tuple[str, float]], self._client.zrevrange(keys.DEAD, 0, limit - 1, withscores=True))
+        positions = self._stored([CallRef.of_call(call_id).conversation_id for call_id, _ in newest])
+        found = {call_id: dead_call(positions, call_id, at / 1000) for call_id, at in newest}
+        if gone := [call_id for call_id, call in found.items() if call is None]:
+            self._client.zrem(keys.DEAD, *gone)
+        return [call for call in found.values() if call is not None]
 
     def entries(self, conversation_id: str, after: str, wait_s: float) -> list[Entry]:
         stream = keys.events(conversation_id)
@@ -134,6 +164,27 @@ class RedisLedger:
         except RedisTimeoutError:
             return
 
+    def find_dead(self, call_id: str) -> DeadCall | None:
+        at = self._client.zscore(keys.DEAD, call_id)
+        if at is None:
+            return None
+        return dead_call(self._stored([CallRef.of_call(call_id).conversation_id]), call_id, at / 1000)
+
+    def _stored(self, names: Sequence[str]) -> dict[str, Conversation]:
+        """Those that are kept, by name, without their messages."""
+        names = list(dict.fromkeys(names))
+        pipe = self._client.pipeline(transaction=False)
+        for name in names:
+            pipe.hmget(keys.state(name), *STORED)
+        rows = zip(names, pipe.execute(), strict=True)
+        return {name: _conversation(dict(zip(STORED, row, strict=True)), []) for name, row in rows if row[0]}
+
+    def _asked(self, script: Script, conversation_id: str) -> bool:
+        answer = script(keys=[keys.state(conversation_id)], args=[conversation_id])
+        if answer < 0:
+            raise KeyError(conversation_id)
+        return bool(answer)
+
     def _renewed(self, conversation_id: str, fence: int, release: str) -> bool:
         args: list[str | int] = [conversation_id, fence, int(LEASE_S * 1000), release]
         return bool(self._renew(keys=[keys.state(conversation_id), self._due], args=args))
@@ -145,7 +196,7 @@ def _paired(flat: Sequence[str]) -> dict[str, str]:
 
 
 def _state_json(conversation: Conversation) -> str:
-    return conversation.model_dump_json(exclude={"spec", "messages"})
+    return conversation.model_dump_json(exclude={"spec", "messages", "paused_s", "dropped"})
 
 
 def _conversation(state: dict[str, str], stream: list[tuple[str, dict[str, str]]]) -> Conversation:
@@ -155,7 +206,24 @@ def _conversation(state: dict[str, str], stream: list[tuple[str, dict[str, str]]
         Message.model_validate_json(fields["data"]) for _, fields in stream if fields["type"] == "message"
     )
     stored = json.loads(state["state"])
-    return Conversation.model_validate({**stored, "spec": spec, "messages": messages})
+    paused_s = int(state.get("paused") or 0) / 1000
+    counted = {"paused_s": paused_s, "dropped": int(state.get("dropped") or 0)}
+    return Conversation.model_validate({**stored, **counted, "spec": spec, "messages": messages})
+
+
+def _on_disk(answer: Any) -> bool:
+    """Whether the server can tell that an acceptance is on its disk.
+
+    Raises:
+        redis.TimeoutError: it can, but it has not got there.
+    """
+    if isinstance(answer, redis.ResponseError):  # before Redis 7.2, or no append-only file
+        return False
+    if isinstance(answer, redis.RedisError):
+        raise answer
+    if not answer[0]:
+        raise RedisTimeoutError("what was submitted is not on disk yet; with an idempotency key, submit it again")
+    return True
 
 
 def _entry(cursor: str, fields: dict[str, str]) -> Entry:

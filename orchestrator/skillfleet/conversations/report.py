@@ -15,9 +15,10 @@ class CallReport(ConversationModel):
 
 
 class Report(ConversationModel):
-    """`elapsed_ms`: from acceptance to the end, or to now."""
+    """`elapsed_ms`: from acceptance to the end, or to now. `dropped_results`: how many came late or twice."""
 
     id: str
+    parent_id: str | None
     status: Status
     answer: str | None
     error: Problem | None
@@ -25,6 +26,7 @@ class Report(ConversationModel):
     tool_calls: tuple[CallReport, ...]
     usage: Usage
     elapsed_ms: float
+    dropped_results: int = 0
 
     def as_json(self) -> dict[str, Any]:
         return self.model_dump(mode="json")
@@ -34,6 +36,7 @@ def report(conversation: Conversation, now: float) -> Report:
     end = conversation.finished_at or now
     return Report(
         id=conversation.id,
+        parent_id=conversation.spec.parent_id,
         status=conversation.status,
         answer=conversation.answer,
         error=conversation.error,
@@ -50,5 +53,6 @@ def report(conversation: Conversation, now: float) -> Report:
             for run in conversation.runs
         ),
         usage=conversation.usage,
+        dropped_results=conversation.dropped,
         elapsed_ms=round((end - conversation.spec.created_at) * 1000, 1),
     )

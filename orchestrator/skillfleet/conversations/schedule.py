@@ -9,7 +9,10 @@ from .moves import (
     CancelRequested,
     DeadlinePassed,
     Event,
+    Paused,
+    Resumed,
     Submitted,
+    ToolFailed,
     ToolFinished,
     ToolLost,
     ToolUnstarted,
@@ -21,6 +24,8 @@ LOST_AFTER_S = 8.0
 SOONEST_LOOK_S = 0.5
 RESEND_AFTER_S = 2.0
 RESEND_CAP_S = 60.0
+PAUSED_LOOK_S = 3600.0
+"""What is paused waits for a person; results and `resume` make it due at once."""
 
 Records = Mapping[str, CallRecord]
 
@@ -30,6 +35,7 @@ def observe(
     records: Records,
     *,
     cancel: bool,
+    pause: bool = False,
     queue_empty: bool,
     now: float,
     listening_since: float = 0.0,
@@ -38,16 +44,29 @@ def observe(
 
     `listening_since`: when redis could last be reached again; before it, silence proves nothing.
     """
-    events: list[Event] = []
-    if conversation.status == "queued":
-        events.append(Submitted())
+    events = list(_control(conversation, pause))
     for run in conversation.out:
-        events += _news_of(run, records.get(run.key), queue_empty, now, listening_since)
+        record = records.get(run.key)
+        if not pause and conversation.status == "paused" and not _started(run, record):
+            # Its message may have come to a worker meanwhile, which was told to leave it.
+            events.append(ToolUnstarted(run.key))
+        else:
+            events += _news_of(run, record, queue_empty, now, listening_since)
     if cancel:
         events.append(CancelRequested())
-    if now >= conversation.deadline:
+    if now >= conversation.deadline and not pause:
         events.append(DeadlinePassed())
     return events
+
+
+def _control(conversation: Conversation, pause: bool) -> Iterator[Event]:
+    """First of all: what follows is then seen by a conversation that is paused, or no longer."""
+    if pause and conversation.status != "paused":
+        yield Paused()
+    elif conversation.status == "paused" and not pause:
+        yield Resumed()
+    elif conversation.status == "queued":
+        yield Submitted()
 
 
 def awaits_start(conversation: Conversation, records: Records) -> bool:
@@ -60,6 +79,8 @@ def next_due(conversation: Conversation, records: Records, now: float, listening
     must be looked at. Results make it due at once, from the worker's side."""
     if conversation.terminal:
         return None
+    if conversation.status == "paused":
+        return now + PAUSED_LOOK_S
     if not conversation.out:
         return now
     looks = [_look_at(run, records.get(run.key), now, listening_since) for run in conversation.out]
@@ -72,10 +93,12 @@ def _news_of(
     if record is not None and record.result is not None:
         done = record.result
         yield ToolFinished(run.key, done.status, done.shown, done.worker, done.runtime, done.ms, done.tools)
+    elif record is not None and record.failed >= run.ref.attempt:
+        yield ToolFailed(run.key)
     elif _started(run, record):
         assert record is not None
         if now >= max(record.beat_at, listening_since) + LOST_AFTER_S:
-            yield ToolLost(run.key)
+            yield ToolLost(run.key, record.effects)
     elif now >= _resend_at(run, queue_empty):
         yield ToolUnstarted(run.key)
 

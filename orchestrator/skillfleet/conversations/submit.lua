@@ -1,7 +1,16 @@
--- KEYS state events index  ARGV id spec state status due bell control timeout_ms index_ttl_ms (kind data)*
--- answers when it was accepted
+-- KEYS state events index [idempotency]  ARGV id spec state status due bell control timeout_ms index_ttl_ms (kind data)*
+-- answers {id, when it was accepted}: of the conversation that has the idempotency key, if one is kept
 local accepted = redis.call('HGET', KEYS[1], 'created')
-if accepted then return tonumber(accepted) end
+if accepted then return {ARGV[1], tonumber(accepted)} end
+if KEYS[4] then
+  local first = redis.call('GET', KEYS[4])
+  local from, to = string.find(KEYS[1], '{' .. ARGV[1] .. '}', 1, true)
+  local state = first and string.sub(KEYS[1], 1, from) .. first .. string.sub(KEYS[1], to)
+  local created = state and redis.call('HGET', state, 'created')
+  if created then return {first, tonumber(created)} end
+  redis.call('SET', KEYS[4], ARGV[1])
+  redis.call('HSET', KEYS[1], 'idempotency', KEYS[4])
+end
 local now = now_ms()
 redis.call('HSET', KEYS[1], 'spec', ARGV[2], 'state', ARGV[3], 'status', ARGV[4], 'fence', 0, 'seq', 0,
   'due', ARGV[5], 'bell', ARGV[6], 'control', ARGV[7], 'deadline', now + tonumber(ARGV[8]), 'created', now, 'out', '')
@@ -9,4 +18,4 @@ for i = 10, #ARGV, 2 do tell(KEYS[1], KEYS[2], ARGV[i], ARGV[i + 1]) end
 redis.call('ZADD', KEYS[3], now, ARGV[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now - tonumber(ARGV[9]))
 ring(KEYS[1], ARGV[1])
-return now
+return {ARGV[1], now}

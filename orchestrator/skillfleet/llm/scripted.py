@@ -82,25 +82,27 @@ def load_script(path: Path) -> dict[str, Any]:
 
 class ScriptedModel:
     """A LanguageModel without state: which reply comes next is counted in the transcript, and what it quotes
-    of tool results is read there. It costs no tokens and says so."""
+    of tool results is read there. `start`: how many assistant messages stand before its first reply. It costs no
+    tokens and says so."""
 
-    def __init__(self, replies: Sequence[ScriptedReply]) -> None:
-        self._replies = tuple(replies)
+    def __init__(self, replies: Sequence[ScriptedReply], start: int = 0) -> None:
+        self._replies, self._start = tuple(replies), start
 
     @classmethod
-    def of(cls, script: dict[str, Any]) -> Self:
+    def of(cls, script: dict[str, Any], start: int = 0) -> Self:
         """From what `load_script` gave, perhaps in another process."""
-        return cls(Script.model_validate(script).replies)
+        return cls(Script.model_validate(script).replies, start)
 
     def reply(
         self, messages: tuple[Message, ...], tools: tuple[ToolDefinition, ...], *, timeout_s: float
     ) -> ModelReply | Problem:
         turn = sum(message.role == "assistant" for message in messages)
-        if turn >= len(self._replies):
+        place = turn - self._start
+        if place >= len(self._replies):
             message = f"the script has {len(self._replies)} replies and the conversation asked for one more"
             fix = "End the script with a text and no calls."
             return Problem(code="script_exhausted", message=message, fix=fix)
-        written = self._replies[turn]
+        written = self._replies[place]
         time.sleep(min(written.delay_s, max(timeout_s, 0.0)))
         if written.delay_s > timeout_s:
             return timed_out(timeout_s).problem
@@ -108,7 +110,7 @@ class ScriptedModel:
             return ModelReply(self._message(written, turn, messages))
         except UnresolvedReference as wrong:
             fix = "Quote only what the script's calls bring: run them and look."
-            return Problem(code="script_reference", message=f"replies[{turn}] quotes {wrong}", fix=fix)
+            return Problem(code="script_reference", message=f"replies[{place}] quotes {wrong}", fix=fix)
 
     def _message(self, written: ScriptedReply, turn: int, messages: tuple[Message, ...]) -> Message:
         text = render(written.text, self._results(messages)) if written.text else None
@@ -120,7 +122,7 @@ class ScriptedModel:
         shown = {answer.tool_call_id: answer.content or "" for answer in messages if answer.role == "tool"}
         names = {
             _call_id(turn, index): call.alias
-            for turn, reply in enumerate(self._replies)
+            for turn, reply in enumerate(self._replies, start=self._start)
             for index, call in enumerate(reply.calls)
         }
         return {name: shown[call_id] for call_id, name in names.items() if name and call_id in shown}

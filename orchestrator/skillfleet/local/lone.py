@@ -12,6 +12,7 @@ from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.connection import RedisUrls, SettingsError
 
 from ..app import make_driver
+from ..conversations.ledger import Accepted
 from ..conversations.models import ConversationSpec
 from ..conversations.redis_ledger import RedisLedger
 from ..errors import FleetError
@@ -42,13 +43,14 @@ class LoneFleet:
         self._children.start(Child("worker", arguments, worker_environment(self._settings), self._log))
         self._thread.start()
 
-    def submit(self, spec: ConversationSpec) -> None:
-        """Accept a conversation, and move it until it ends or this fleet does."""
-        with uninterrupted():  # else it could be stored, and nobody know that it is ours to end
-            self._accepted.append(spec.id)
-            self._ledger.submit(spec)
-            self._conversations.add(spec.id)
+    def submit(self, *specs: ConversationSpec) -> list[Accepted]:
+        """Accept conversations, and move them until they end or this fleet does; it ends those that are its own."""
+        with uninterrupted():  # else one could be stored, and nobody know that it is ours to end
+            self._accepted += [spec.id for spec in specs]
+            accepted = self._ledger.submit(*specs)
+            self._conversations.update(one.id for one in accepted)
         self._ring()
+        return accepted
 
     def look_after(self) -> None:
         """Start the worker again, should it have died.

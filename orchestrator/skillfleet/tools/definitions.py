@@ -21,6 +21,7 @@ def script_definition(script: OfferedScript) -> ToolDefinition:
     return _definition(script.name, f"{script.description} {what}", RUN_SCRIPT, tuple(script.given))
 
 
+@cache
 def all_definitions() -> tuple[ToolDefinition, ...]:
     """Of the tools that every conversation may be offered from its start."""
     return tuple(definition(spec) for spec in TASKS if not spec.on_demand)

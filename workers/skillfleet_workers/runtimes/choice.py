@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
 
 from ..wire.execution import Isolation, ScriptExecution
 from .base import RunRequest, Runtime, RuntimeChoice
@@ -23,12 +25,21 @@ sandbox; the container's is warm, yet what it is held by is stronger."""
 UNBUILT = f"the skill's {DOCKERFILE} was not used: this worker has no Docker engine"
 
 
-def wanted(request: RunRequest, *, ships: bool, engine: bool) -> RuntimeChoice:
+class Asks(Protocol):
+    """What decides, of a skill and of each of its runs."""
+
+    @property
+    def runtime(self) -> RuntimeChoice: ...
+    @property
+    def image(self) -> str | None: ...
+
+
+def wanted(asked: Asks, *, ships: bool, engine: bool) -> RuntimeChoice:
     """What `auto` comes to. An image that is named is demanded; a Dockerfile (`ships`) may lie there for others, so
     where there is no engine it is passed over (pure)."""
-    if request.runtime == "auto" and (request.image or (ships and engine)):
+    if asked.runtime == "auto" and (asked.image or (ships and engine)):
         return "container"
-    return request.runtime
+    return asked.runtime
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +85,14 @@ class ChosenRuntime:
         name = chosen("auto", self._offers, self._minimum)
         return self._offers[name].isolation if name else "none"
 
+    def isolation_of(self, asked: Asks, root: Path) -> Isolation:
+        """What would hold a run in the skill at `root`; `none` too where nothing would run."""
+        name = chosen(self._wanted(asked, _ships(root)), self._offers, self._minimum)
+        return self._offers[name].isolation if name else "none"
+
     def run(self, request: RunRequest) -> ScriptExecution:
-        ships = (request.skill_root / DOCKERFILE).is_file()
-        choice = wanted(request, ships=ships, engine="container" in self._offers)
+        ships = _ships(request.skill_root)
+        choice = self._wanted(request, ships)
         name = chosen(choice, self._offers, self._minimum)
         if name is None:
             return ScriptExecution(status="failed", error=self._refusal(choice), **described(request))
@@ -91,9 +107,16 @@ class ChosenRuntime:
         for offer in self._offers.values():
             offer.runtime.close()
 
+    def _wanted(self, asked: Asks, ships: bool) -> RuntimeChoice:
+        return wanted(asked, ships=ships, engine="container" in self._offers)
+
     def _refusal(self, choice: RuntimeChoice) -> str:
         has = ", ".join(f"{name} ({self._offers[name].isolation})" for name in self.names)
         return (
             f"nothing ran: SKILLFLEET_MIN_ISOLATION demands {self._minimum!r}, the skill the runtime {choice!r}; "
             f"this worker has {has}: `skillfleet doctor` says what is missing"
         )
+
+
+def _ships(root: Path) -> bool:
+    return (root / DOCKERFILE).is_file()

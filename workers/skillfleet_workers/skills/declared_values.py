@@ -18,11 +18,15 @@ _TOOL = re.compile(r"[A-Za-z_][\w-]*(?:\([^()]*\))?")
 
 _NUMBERS = {
     "timeout": (1, MAX_TIMEOUT_SECONDS, "whole seconds"),
+    "max_retries": (0, 5, "new attempts"),
     "memory_mb": (16, TERABYTE_MB, "MB"),
     "pids": (1, 32_768, "processes"),
     "cpu_seconds": (1, SECONDS_A_DAY, "whole seconds"),
     "disk_mb": (1, TERABYTE_MB, "MB"),
 }
+_TOP_LEVEL = ("timeout", "max_retries")
+"""Read beside metadata.skillfleet too."""
+
 _CHOICES: dict[str, tuple[str, ...]] = {
     "network": get_args(SkillNetwork),
     "runtime": get_args(RuntimeChoice),
@@ -36,7 +40,7 @@ def declared(fields: Mapping[str, Any], own: Mapping[str, Any], problems: list[s
     found: dict[str, Any] = {
         name: number(value, name, problems)
         for name in _NUMBERS
-        if (value := own.get(name, fields.get(name) if name == "timeout" else None)) is not None
+        if (value := own.get(name, fields.get(name) if name in _TOP_LEVEL else None)) is not None
     }
     found |= {name: _choice(own[name], name, problems) for name in _CHOICES if own.get(name) is not None}
     if (fresh := found.get("fresh_interpreter")) is not None:

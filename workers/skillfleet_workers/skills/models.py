@@ -22,9 +22,10 @@ class Skill:
     """`name` is the folder's name, whatever SKILL.md says; `root` is resolved.
 
     `documentation` is the file name of its SKILL.md as it is spelled there; `body_offset` the byte at which
-    the text after the frontmatter starts. `timeout` is in seconds. `env` names the variables that its scripts
-    may see, `allowed_tools` what SKILL.md allows (None: it does not say). `protocol` maps a script's name to how
-    it is fed. `spec` and `context` are paths of JSON files in it, for code that may also import `imports`. What no
+    the text after the frontmatter starts. `timeout` is in seconds, `max_retries` how often a script of it that failed
+    is run again. `env` names the variables that its scripts may see, `allowed_tools` what SKILL.md allows (None: it
+    does not say). `protocol` maps a script's name to how it is fed. `effects`: whether its scripts may be run twice.
+    `spec` and `context` are paths of JSON files in it, for code that may also import `imports`. What no
     key of `metadata.skillfleet` says is None, or the default shown. `problems` are warnings: the skill works.
     """
 
@@ -35,6 +36,7 @@ class Skill:
     body_offset: int = 0
     version: str = "0.0.0"
     timeout: int | None = None
+    max_retries: int = 0
     requirements: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
     allowed_tools: tuple[str, ...] | None = None

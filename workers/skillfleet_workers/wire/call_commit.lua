@@ -1,10 +1,26 @@
--- KEYS state calls events  ARGV call attempt result told
-if ended(KEYS[1]) then return 'ended' end
-local field = ARGV[1] .. ':result'
-if redis.call('HEXISTS', KEYS[2], field) == 1 then return 'duplicate' end
-if tonumber(redis.call('HGET', KEYS[2], ARGV[1] .. ':attempt') or 0) ~= tonumber(ARGV[2]) then return 'duplicate' end
-if not is_out(KEYS[1], ARGV[1]) then return 'ended' end
-redis.call('HSET', KEYS[2], field, ARGV[3])
+-- KEYS state calls events  ARGV call attempt result told retries told_of_failure
+local function dropped(why)
+  if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HINCRBY', KEYS[1], 'dropped', 1) end
+  return why
+end
+local call = ARGV[1]
+local held = redis.call('HMGET', KEYS[2], call .. ':result', call .. ':attempt', call .. ':failed', call .. ':failures')
+-- The client sends it again when the connection broke before the answer came.
+if held[1] == ARGV[3] then return 'recorded' end
+if ended(KEYS[1]) then return dropped('ended') end
+if held[1] or held[2] ~= ARGV[2] then return dropped('duplicate') end
+if held[3] == ARGV[2] then return 'again' end
+if not is_out(KEYS[1], call) then return dropped('ended') end
+if tonumber(held[4] or 0) < tonumber(ARGV[5]) then
+  redis.call('HSET', KEYS[2], call .. ':failed', ARGV[2])
+  redis.call('HINCRBY', KEYS[2], call .. ':failures', 1)
+  tell(KEYS[1], KEYS[3], 'progress', ARGV[6])
+  -- Whoever holds the conversation now has not seen it.
+  redis.call('HSET', KEYS[1], 'news', redis.call('HGET', KEYS[1], 'fence'))
+  ring(KEYS[1], string.match(KEYS[1], '{(.-)}'))
+  return 'again'
+end
+redis.call('HSET', KEYS[2], call .. ':result', ARGV[3])
 tell(KEYS[1], KEYS[3], 'result', ARGV[4])
 if all_in(KEYS[1], KEYS[2]) then
   ring(KEYS[1], string.match(KEYS[1], '{(.-)}'))

@@ -10,10 +10,10 @@ from typing import Any, Literal, cast
 import redis
 
 from . import keys
-from .contract import CallRef, ScriptTool, WireModel
+from .contract import CallRef, Effects, ScriptTool, WireModel
 
-Claimed = Literal["claimed", "taken", "ended"]
-Committed = Literal["recorded", "duplicate", "ended"]
+Claimed = Literal["claimed", "taken", "paused", "ended"]
+Committed = Literal["recorded", "again", "duplicate", "ended"]
 
 
 class CallResult(WireModel):
@@ -32,16 +32,25 @@ class CallResult(WireModel):
         """What followers see of it."""
         return {"key": key, **self.model_dump(mode="json", exclude={"shown", "tools"})}
 
+    def told_of_failure(self, key: str) -> dict[str, Any]:
+        """What followers see where the failure is no result, for the call is run again."""
+        return {"key": key, "text": f"{self.status}, and is run again: {self.tail}"}
+
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
     """Where a call stands. `attempt` is the newest one started; `beat_at` its last proof of life, in seconds
-    since the epoch by redis' clock."""
+    since the epoch by redis' clock; `effects` what its worker said of it, None: nothing. `failed` is the newest
+    attempt whose script failed and that is to be followed by another one, 0: none; `failures` how many there were.
+    """
 
     attempt: int
     beat_at: float
     worker: str
     result: CallResult | None
+    effects: Effects | None = None
+    failed: int = 0
+    failures: int = 0
 
 
 def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
@@ -54,6 +63,9 @@ def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
             beat_at=int(fields.get(f"{key}:beat", 0)) / 1000,
             worker=fields.get(f"{key}:worker", ""),
             result=CallResult.model_validate_json(result) if result else None,
+            effects=cast(Effects | None, fields.get(f"{key}:effects") or None),
+            failed=int(fields.get(f"{key}:failed", 0)),
+            failures=int(fields.get(f"{key}:failures", 0)),
         )
     return found
 
@@ -74,10 +86,13 @@ class CallLedger:
             for name in ("claim", "beat", "progress", "commit")
         )
 
-    def claim(self, ref: CallRef, worker: str) -> Claimed:
+    def claim(self, ref: CallRef, worker: str, effects: Effects | None = None) -> Claimed:
         """`taken`: this attempt (or a later one) was started before, or has its result; leave it alone.
-        `ended`: the conversation does not wait for it (any more)."""
-        return cast(Claimed, self._claim(keys=_keys(ref), args=[ref.key, ref.attempt, worker, secrets.token_hex(8)]))
+        `paused`: nothing of the conversation may start now; when it goes on, the call is sent again.
+        `ended`: the conversation does not wait for it (any more). `effects`: what may be done with the call if this
+        worker dies, where the worker knows better than the TaskSpec."""
+        args: list[str | int] = [ref.key, ref.attempt, worker, secrets.token_hex(8), effects or ""]
+        return cast(Claimed, self._claim(keys=_keys(ref), args=args))
 
     def beat(self, refs: Iterable[CallRef]) -> list[CallRef]:
         """Prove that these calls live; return those that are no longer wanted."""
@@ -90,10 +105,15 @@ class CallLedger:
         told = json.dumps({"key": ref.key, "text": text})
         return bool(self._progress(keys=_keys(ref), args=[ref.key, ref.attempt, told]))
 
-    def commit(self, ref: CallRef, result: CallResult) -> Committed:
-        """First writer wins. The last call of a turn to come in makes the conversation due now."""
-        told = json.dumps(result.told(ref.key))
-        args: list[str | int] = [ref.key, ref.attempt, result.model_dump_json(), told]
+    def commit(self, ref: CallRef, result: CallResult, retries: int = 0) -> Committed:
+        """First writer wins, doing it again changes nothing, and what is not wanted is counted. The last call of a
+        turn to come in makes the conversation due now.
+
+        `retries`: how many failures of this call are followed by a new attempt; then the answer is `again`, and
+        nothing is recorded.
+        """
+        told, failure = json.dumps(result.told(ref.key)), json.dumps(result.told_of_failure(ref.key))
+        args: list[str | int] = [ref.key, ref.attempt, result.model_dump_json(), told, retries, failure]
         return cast(Committed, self._commit(keys=_keys(ref), args=args))
 
 

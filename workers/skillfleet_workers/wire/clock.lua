@@ -13,10 +13,17 @@ local function terminal(status)
   return status == 'completed' or status == 'failed' or status == 'cancelled' or status == 'expired'
 end
 
--- Ended, or bound to: cancelled, or past its deadline. What comes in from then on is not wanted.
+-- Whether nothing new of it may be started: the answer is since when.
+local function paused(state)
+  return redis.call('HGET', state, 'pause')
+end
+
+-- Ended, or bound to: cancelled, or past its deadline, which waits for what is paused. What comes in from then on is
+-- not wanted.
 local function ended(state)
   local s = redis.call('HMGET', state, 'status', 'cancel', 'deadline')
-  return (not s[1]) or s[2] == '1' or terminal(s[1]) or (s[3] and now_ms() >= tonumber(s[3])) or false
+  if (not s[1]) or s[2] == '1' or terminal(s[1]) then return true end
+  return s[3] and now_ms() >= tonumber(s[3]) and not paused(state) or false
 end
 
 -- Whether the conversation still waits for this call.

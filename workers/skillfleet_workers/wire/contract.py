@@ -5,7 +5,7 @@ A request model's docstring and fields are what the language model is told about
 """
 
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -187,15 +187,32 @@ class CallRef(WireModel):
     def key(self) -> str:
         return f"{self.turn}.{self.index}"
 
+    @classmethod
+    def of_call(cls, call_id: str) -> Self:
+        """The first attempt at the call with this id.
+
+        Raises:
+            ValueError: no call can have it.
+        """
+        name, turn, index = call_id.rsplit(".", 2)
+        return cls(conversation_id=name, turn=int(turn), index=int(index))
+
+    @property
+    def call_id(self) -> str:
+        """Of the call, whichever attempt."""
+        return f"{self.conversation_id}.{self.key}"
+
     @property
     def task_id(self) -> str:
-        return f"{self.conversation_id}.{self.key}.{self.attempt}"
+        return f"{self.call_id}.{self.attempt}"
 
 
 class CallMessage(WireModel):
-    """The one argument of every task. `skills`: the only skills that this conversation may use; None: all."""
+    """The one argument of every task. `skills`: the only skills that this conversation may use; None: all.
+    `references`: fields of the request that travel by reference, each with its key."""
 
     ref: CallRef
     request: dict[str, Any]
     skills: tuple[str, ...] | None = None
     sent_at: float = Field(default=0.0, description="Seconds since the epoch, by the sender's clock")
+    references: dict[str, str] = Field(default_factory=dict)

@@ -6,8 +6,8 @@ PREFIX = "skillfleet"
 
 
 def state(conversation_id: str) -> str:
-    """Hash: spec, state, status, fence, out, cancel, deadline, seq, created, commit; where it is due, which bell
-    it rings, which control channel its workers hear."""
+    """Hash: spec, state, status, fence, out, cancel, pause, paused, idempotency, deadline, seq, created, commit,
+    dropped, news; where it is due, which bell it rings, which control channel its workers hear."""
     return f"{PREFIX}:{{{conversation_id}}}:state"
 
 
@@ -18,7 +18,7 @@ def events(conversation_id: str) -> str:
 
 def calls(conversation_id: str) -> str:
     """Hash, for every call that was started: `KEY:attempt`, `:beat` (ms since the epoch), `:worker`, `:claim`,
-    `:result` (JSON of a CallResult), where KEY is CallRef.key."""
+    `:effects`, `:failed`, `:failures`, `:result` (JSON of a CallResult), where KEY is CallRef.key."""
     return f"{PREFIX}:{{{conversation_id}}}:calls"
 
 
@@ -27,8 +27,16 @@ def end(conversation_id: str) -> str:
     return f"{PREFIX}:{{{conversation_id}}}:end"
 
 
+def blob(conversation_id: str, digest: str) -> str:
+    """String: JSON of one argument of a call that was too big for its message."""
+    return f"{PREFIX}:{{{conversation_id}}}:blob:{digest}"
+
+
 INDEX = f"{PREFIX}:conversations"
 """Sorted set: conversation id by time of submission."""
+
+DEAD = f"{PREFIX}:dead"
+"""Sorted set: call id (CallRef.call_id) of a call that was given up because workers died under it, by when."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,10 @@ class FleetKeys:
     def control(self) -> str:
         """Channel (publish and subscribe): the id of a conversation whose running calls are no longer wanted."""
         return f"{PREFIX}:control:{self.fleet}"
+
+    def idempotency(self, key: str) -> str:
+        """String: the id of the conversation that was submitted with this key."""
+        return f"{PREFIX}:idempotency:{self.fleet}:{key}"
 
     @property
     def live(self) -> str:

@@ -1,0 +1,59 @@
+"""dead list, dead show, dead retry: the calls that were given up because workers died while they ran them."""
+
+import json
+import time
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ..fleet import Fleet
+from ..settings import SCRIPTED
+from .display import dead_table
+from .printable import printable
+from .submit import Detach, Follow, Json, converse
+
+app = typer.Typer(help="Calls that were given up because workers died while they ran them.")
+
+CallId = Annotated[str, typer.Argument(help="The call's id, as `dead list` shows it.", show_default=False)]
+
+
+@app.command("list")
+def list_dead(
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many, newest first.")] = 20,
+    as_json: Json = False,
+) -> None:
+    """The newest of them, as long as their conversations are kept."""
+    with Fleet() as fleet:
+        calls = fleet.dead(limit)
+    if as_json:
+        print(json.dumps([call.model_dump(mode="json") for call in calls], ensure_ascii=False))
+    elif calls:
+        Console(highlight=False, soft_wrap=True, emoji=False).print(dead_table(calls))
+    else:
+        print("No call was given up.")
+
+
+@app.command("show")
+def show(call_id: CallId, as_json: Json = False) -> None:
+    """One of them, with its whole payload."""
+    with Fleet() as fleet:
+        call = fleet.dead_call(call_id)
+    if as_json:
+        print(json.dumps(call.model_dump(mode="json"), ensure_ascii=False))
+        return
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(call.at))
+    workers = f"{call.losses} workers" if call.losses != 1 else "1 worker"
+    print(printable(f"{call.tool} of {call.conversation_id}: {call.reason}, {workers} died under it; {when}"))
+    for name, value in call.request.items():
+        print(printable(f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"))
+
+
+@app.command("retry")
+def retry(call_id: CallId, follow: Follow = None, detach: Detach = False, as_json: Json = False) -> int:
+    """Make the call once more, in a new conversation that answers with what it brings."""
+
+    def start(fleet: Fleet) -> str:
+        return fleet.retry_dead(call_id, detach=detach)
+
+    return converse(start, model=SCRIPTED, follow=follow, detach=detach, as_json=as_json)

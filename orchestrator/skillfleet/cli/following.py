@@ -1,0 +1,64 @@
+"""follow and result: a conversation, watched to its end."""
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from ..conversations.report import Report
+from ..fleet import Fleet
+from .display import Watch, ending
+from .exits import INTERRUPTED, complain, exit_code, heed_interrupt
+from .printable import printable
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else.")]
+Id = Annotated[str, typer.Argument(help="The conversation's id.", show_default=False)]
+
+
+def follow(conversation_id: Id, as_json: Json = False) -> int:
+    """Watch a conversation from its beginning, then live."""
+    with Fleet() as fleet:
+        return to_the_end(fleet, conversation_id, show=not as_json, as_json=as_json)
+
+
+def result(conversation_id: Id, as_json: Json = False) -> int:
+    """Wait for a conversation's end and print its answer."""
+    with Fleet() as fleet:
+        return to_the_end(fleet, conversation_id, show=False, as_json=as_json)
+
+
+def to_the_end(fleet: Fleet, name: str, *, show: bool, as_json: bool) -> int:
+    try:
+        with Watch(quiet=not show) as watch:
+            for entry in fleet.follow(name):
+                heed_interrupt()
+                watch.see(entry)
+    except KeyboardInterrupt:
+        return _interrupted(fleet, name)
+    report = fleet.status(name)
+    _print_report(report, as_json=as_json, show=show)
+    return exit_code(report)
+
+
+def _interrupted(fleet: Fleet, name: str) -> int:
+    """On a fleet of our own the conversation ends with it; a running fleet goes on without us."""
+    if not fleet.lone:
+        complain(f"detached; {name} goes on: `skillfleet follow {name}`")
+        return INTERRUPTED
+    fleet.cancel(name)
+    fleet.result(name)
+    complain(f"cancelled {name}")
+    return INTERRUPTED
+
+
+def _print_report(report: Report, *, as_json: bool, show: bool) -> None:
+    if as_json:
+        print(json.dumps(report.as_json(), ensure_ascii=False))
+        return
+    if report.answer is not None:
+        print(printable(report.answer) if sys.stdout.isatty() else report.answer)
+    if report.error:
+        complain(ending(report))
+    elif show:
+        print(ending(report), file=sys.stderr)

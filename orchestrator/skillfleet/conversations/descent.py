@@ -1,0 +1,91 @@
+"""A new conversation that goes on from one that has ended (pure): the old one never moves again."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from .messages import Message, transcript_problem
+from .models import Conversation, ConversationSpec, OfferedScript, Problem
+
+_LOST = ("cancelled", None)
+"""Of a call whose conversation ended before its result came in."""
+
+
+def continued(parent: Conversation, child_id: str, prompt: str) -> ConversationSpec | Problem:
+    """All that was said, and a new prompt."""
+    if not parent.terminal:
+        return _still_open(parent)
+    return _child(parent, child_id, _whole(parent.messages), parent.scripts, prompt)
+
+
+def retried(parent: Conversation, child_id: str) -> ConversationSpec | Problem:
+    """From the last good turn: the last one whose every call came back."""
+    if not parent.terminal:
+        return _still_open(parent)
+    if parent.status == "completed":
+        return Problem(
+            code="has_answered",
+            message=f"{parent.id} has answered.",
+            fix=f"Go on from it with `skillfleet submit --continue {parent.id} PROMPT`, or fork it.",
+        )
+    turn = min((run.ref.turn - 1 for run in parent.runs if run.status in _LOST), default=parent.turn)
+    return _up_to(parent, child_id, turn)
+
+
+def forked(parent: Conversation, child_id: str, turn: int, prompt: str) -> ConversationSpec | Problem:
+    """What was said up to the end of that turn of the parent's own, and a new prompt."""
+    if not parent.terminal:
+        return _still_open(parent)
+    if not 1 <= turn <= parent.turn:
+        has = "no turns" if not parent.turn else f"turns 1 to {parent.turn}"
+        return Problem(code="no_such_turn", message=f"{parent.id} has {has}, not {turn}.", fix="Name one with --at.")
+    return _up_to(parent, child_id, turn, prompt)
+
+
+def _up_to(parent: Conversation, child_id: str, turn: int, prompt: str | None = None) -> ConversationSpec:
+    own = parent.messages[len(parent.spec.opening) :]
+    starts = [place for place, message in enumerate(own) if message.role == "assistant"]
+    kept = own[: starts[turn]] if turn < len(starts) else own
+    return _child(parent, child_id, _whole((*parent.spec.opening, *kept)), _scripts_at(parent, turn), prompt)
+
+
+def _child(
+    parent: Conversation,
+    child_id: str,
+    history: Sequence[Message],
+    scripts: tuple[OfferedScript, ...],
+    prompt: str | None,
+) -> ConversationSpec:
+    asked = [Message(role="user", content=prompt)] if prompt else []
+    own: dict[str, Any] = {
+        "id": child_id,
+        "parent_id": parent.id,
+        "opening": (*history, *asked),
+        "scripts": scripts,
+        "idempotency_key": "",
+        "created_at": 0.0,
+    }
+    return parent.spec.model_copy(update=own)
+
+
+def _scripts_at(parent: Conversation, turn: int) -> tuple[OfferedScript, ...]:
+    """What the skills offer that were read by the end of the turn. A tool for all skills, which names none, stays:
+    it is refused by its worker where it is of no use."""
+    read = {run.skill for run in parent.runs if run.ref.turn <= turn}
+    inherited = {script.name for script in parent.spec.scripts}
+    return tuple(script for script in parent.scripts if script.name in inherited or script.skill_name in {"", *read})
+
+
+def _whole(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Without a last turn that was cut before its calls were answered."""
+    kept = tuple(messages)
+    while kept and transcript_problem(kept) is not None:
+        kept = kept[:-1]
+    return kept
+
+
+def _still_open(parent: Conversation) -> Problem:
+    return Problem(
+        code="not_terminal",
+        message=f"{parent.id} has not ended ({parent.status}).",
+        fix=f"Wait for it with `skillfleet follow {parent.id}`, or end it with `skillfleet cancel {parent.id}`.",
+    )

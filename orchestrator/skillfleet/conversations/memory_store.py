@@ -1,0 +1,111 @@
+"""What redis is to the other ledger, in memory: the ledgers of both sides share one."""
+
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from skillfleet_workers.wire.calls import CallRecord
+
+from ..events import Entry, EntryType
+from .messages import Message
+from .models import Conversation, ConversationSpec
+
+MAX_BELLS = 64
+MAX_CALLED_OFF = 64
+
+
+@dataclass(slots=True)
+class Kept:
+    """One conversation. `position` is without messages: those stand in the stream. `news`: the fence under which
+    a failure came in that is to be looked at."""
+
+    position: Conversation
+    fence: int = 0
+    cancel: bool = False
+    pause: float | None = None
+    """Since when; None when it is not to be paused."""
+    entries: list[Entry] = field(default_factory=list)
+    calls: dict[str, CallRecord] = field(default_factory=dict)
+    expires_at: float = math.inf
+    news: int = -1
+
+    def ended(self, now: float) -> bool:
+        """Or bound to."""
+        late = self.pause is None and now >= self.position.deadline
+        return self.cancel or self.position.terminal or late
+
+    def is_out(self, key: str) -> bool:
+        return any(run.key == key for run in self.position.out)
+
+    def all_in(self) -> bool:
+        out = self.position.out
+        return bool(out) and all(run.key in self.calls and self.calls[run.key].result for run in out)
+
+    def conversation(self) -> Conversation:
+        messages = tuple(Message.model_validate(entry.data) for entry in self.entries if entry.type == "message")
+        return self.position.model_copy(update={"messages": messages})
+
+
+class MemoryStore:
+    """What redis is to the other ledger: the ledgers of both sides share one. `clock`: seconds since the epoch.
+
+    Hold `changed` to read or write; it is notified of every entry and every ring of the doorbell.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self.clock = clock
+        self.changed = threading.Condition()
+        self.due: dict[str, float] = {}
+        self.bells = 0
+        self.called_off: deque[str] = deque(maxlen=MAX_CALLED_OFF)
+        """What went over the control channel, the newest last."""
+        self.dead: dict[str, float] = {}
+        """Calls that were given up, by when."""
+        self._kept: dict[str, Kept] = {}
+        self._by_key: dict[str, str] = {}
+
+    def keep(self, position: Conversation) -> Kept:
+        kept = self._kept[position.id] = Kept(position)
+        if key := position.spec.idempotency_key:
+            self._by_key[key] = position.id
+        return kept
+
+    def holder(self, spec: ConversationSpec) -> Kept | None:
+        """The conversation that this one is, or whose idempotency key it has."""
+        return self.find(spec.id) or self.find(self._by_key.get(spec.idempotency_key, ""))
+
+    def find(self, conversation_id: str) -> Kept | None:
+        kept = self._kept.get(conversation_id)
+        if kept is not None and self.clock() >= kept.expires_at:
+            del self._kept[conversation_id]
+            return None
+        return kept
+
+    def names(self) -> list[str]:
+        """In the order of acceptance."""
+        return list(self._kept)
+
+    def tell(self, kept: Kept, kind: EntryType, data: dict[str, Any]) -> None:
+        seq = len(kept.entries) + 1
+        kept.entries.append(Entry(seq, self.clock(), kind, data, str(seq)))
+        self.changed.notify_all()
+
+    def call_off(self, kept: Kept) -> None:
+        if kept.position.out:
+            self.called_off.append(kept.position.id)
+
+    def bury(self, after: Conversation, most: int) -> None:
+        for run in after.dead:
+            self.dead.setdefault(run.ref.call_id, self.clock())
+        for call_id in list(self.dead)[:-most]:
+            del self.dead[call_id]
+
+    def ring(self, conversation_id: str) -> None:
+        kept, now = self.find(conversation_id), self.clock()
+        self.due[conversation_id] = 0.0 if kept and kept.ended(now) else now
+        self.bells = min(MAX_BELLS, self.bells + 1)
+        self.changed.notify_all()

@@ -1,0 +1,106 @@
+"""The way to a fleet: redis, private where no URL is set, and a fleet of our own where none is running."""
+
+import atexit
+from collections.abc import Iterable
+from contextlib import ExitStack
+
+import redis
+
+from skillfleet_workers.wire.connection import RedisUrls
+from skillfleet_workers.wire.presence import LiveProcess, live_processes
+
+from ..app import make_ledger
+from ..conversations.redis_ledger import RedisLedger
+from ..errors import FleetError, NoBrokerError, NoFleetError
+from ..settings import OrchestratorSettings
+from .lone import LoneFleet, lone_name
+from .redis_server import PrivateRedis
+from .uninterrupted import uninterrupted
+
+
+class Access:
+    """Open and close it on the main thread."""
+
+    def __init__(self, settings: OrchestratorSettings) -> None:
+        self._settings = settings
+        self._name = lone_name()
+        self._stack = ExitStack()
+        self._lone: LoneFleet | None = None
+        self._private: PrivateRedis | None = None
+        self._opened: RedisLedger | None = None
+
+    def open(self) -> None:
+        """
+        Raises:
+            NoBrokerError: redis can't be used.
+        """
+        # A signal may fall between the bytecodes of `with` itself: then the end of the process closes it.
+        atexit.register(self.close)
+        try:
+            if self._settings.redis_url is None:
+                self._private = PrivateRedis(self._settings)
+                self._stack.callback(self._private.close)
+                self._private.open()
+            self._opened = make_ledger(self._settings)
+            self._opened.client.ping()
+        except redis.RedisError as error:
+            self.close()
+            where = RedisUrls.of(self._settings).safe
+            raise NoBrokerError(
+                f"cannot use redis at {where}: {error}; start it or set SKILLFLEET_REDIS_URL"
+            ) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        with uninterrupted():
+            try:
+                self._stack.close()
+            finally:
+                self._lone = self._private = self._opened = None
+                atexit.unregister(self.close)
+
+    @property
+    def ledger(self) -> RedisLedger:
+        if self._opened is None:
+            raise FleetError("the fleet is not open: use it as `with Fleet() as fleet:`")
+        return self._opened
+
+    @property
+    def lone(self) -> bool:
+        return self._lone is not None
+
+    def running(self, role: str | None = None) -> tuple[LiveProcess, ...]:
+        living = live_processes(self.ledger.client, self._settings.fleet)
+        return tuple(p for p in living if not p.lone and role in (None, p.role))
+
+    def serving(self, *, detach: bool, models: Iterable[str]) -> RedisLedger | LoneFleet:
+        """Who takes conversations: the fleet that runs, else one of our own, which may not be where `detach` is
+        wanted or a redis was named.
+
+        Raises:
+            NoFleetError: there is none.
+            SettingsError: one of our own could not ask one of the `models`.
+        """
+        if self.running("orchestrator"):
+            return self.ledger
+        if detach or self._settings.redis_url:
+            raise NoFleetError(
+                "no fleet is running; start one with `skillfleet up`"
+                + ("" if self._settings.redis_url else ", or submit without --detach")
+            )
+        for model in models:
+            self._settings.require_model(model)
+        if self._lone is None:
+            self._lone = LoneFleet(self._settings, make_ledger(self._settings, bell=self._name), self._name)
+            self._stack.callback(self._lone.close)
+            self._lone.start()
+        return self._lone
+
+    def look_after(self) -> bool:
+        """Start again what is ours and has died: the private redis, the worker of a fleet of our own. Whether it
+        was redis."""
+        if self._lone:
+            self._lone.look_after()
+        return self._private is not None and self._private.look_after()

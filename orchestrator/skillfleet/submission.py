@@ -1,0 +1,142 @@
+"""What a caller asks for: checked, and made into the spec of a conversation."""
+
+import secrets
+import time
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from .conversations.models import ConversationSpec, Limits, Problem
+from .errors import BadRequestError
+from .llm.prompts import opening
+from .llm.scripted import load_script
+from .settings import SCRIPTED
+from .tools.definitions import all_definitions
+
+MAX_KEY_CHARS = 200
+OPTIONS = {"timeout": "--timeout", "max_turns": "--max-turns", "idempotency_key": "--idempotency-key"}
+NAMES = OPTIONS | {"prompt": "the prompt", "system": "the system prompt"}
+
+
+def _text(value: object) -> object:
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ValueError("holds half a surrogate pair, which no JSON can carry; send text") from None
+    return value
+
+
+def _key(value: object) -> object:
+    if isinstance(value, str) and not 1 <= len(value) <= MAX_KEY_CHARS:
+        raise ValueError(f"needs 1 to {MAX_KEY_CHARS} characters")
+    return _text(value)
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+
+
+class Submission(BaseModel):
+    """One conversation as it is asked for. `model`: a name of the provider's, or `scripted:FILE`; empty: the
+    orchestrator's own. `timeout`: seconds of wall time."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    prompt: Text
+    model: Text = ""
+    system: Text | None = None
+    skills: Annotated[tuple[Text, ...], Field(strict=False)] | None = None
+    timeout: float | None = None
+    max_turns: int | None = None
+    idempotency_key: Annotated[str, BeforeValidator(_key)] | None = None
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> Self:
+        """
+        Raises:
+            BadRequestError: one line: what is wrong, and where.
+        """
+        try:
+            asked = cls.model_validate(given)
+        except ValidationError as wrong:
+            raise BadRequestError(_first(wrong)) from None
+        if not asked.prompt.strip():
+            raise BadRequestError("the prompt is empty; say what you want answered")
+        asked.limits(Limits())
+        _script(asked.model)
+        return asked
+
+    def limits(self, inherited: Limits) -> Limits:
+        given = {"timeout_s": self.timeout, "max_turns": self.max_turns}
+        named = {name: value for name, value in given.items() if value is not None}
+        try:
+            return Limits.model_validate(inherited.model_dump() | named)
+        except ValidationError as wrong:
+            problem = wrong.errors(include_url=False)[0]
+            option = {"timeout_s": "timeout", "max_turns": "max_turns"}[str(problem["loc"][0])]
+            raise BadRequestError(f"{OPTIONS[option]}: {problem['msg']}") from None
+
+    def spec(self) -> ConversationSpec:
+        return ConversationSpec(
+            id=new_id(),
+            model=self.model,
+            script=_script(self.model),
+            opening=opening(self.prompt, self.system),
+            tools=all_definitions(),
+            skills=self.skills or None,
+            limits=self.limits(Limits()),
+            idempotency_key=self.idempotency_key or "",
+        )
+
+    def onto(self, child: ConversationSpec) -> ConversationSpec:
+        """The spec of a conversation that goes on from another one, with what is asked for anew."""
+        if self.system is not None or self.skills is not None:
+            raise BadRequestError("--system and --skill stay as they are in the conversation that is continued")
+        own: dict[str, Any] = {
+            "limits": self.limits(child.limits),
+            "idempotency_key": self.idempotency_key or "",
+        }
+        if self.model:
+            said = sum(message.role == "assistant" for message in child.opening)
+            own |= {"model": self.model, "script": _script(self.model), "script_start": said}
+        return child.model_copy(update=own)
+
+
+def new_id() -> str:
+    """Sortable by time, unique without asking anybody."""
+    return f"{int(time.time() * 1000):012x}{secrets.token_hex(4)}"
+
+
+def child_of(found: ConversationSpec | Problem) -> ConversationSpec:
+    """
+    Raises:
+        BadRequestError: the conversation can't be gone on from.
+    """
+    if isinstance(found, Problem):
+        raise BadRequestError(f"{found.message} {found.fix}")
+    return found
+
+
+def _script(model: str) -> dict[str, Any] | None:
+    if not model.startswith(SCRIPTED):
+        return None
+    path = Path(model.removeprefix(SCRIPTED))
+    try:
+        return _loaded(path, path.stat().st_mtime_ns if path.exists() else None)
+    except ValueError as wrong:
+        raise BadRequestError(f"--model: {wrong}") from None
+
+
+@lru_cache(maxsize=16)
+def _loaded(path: Path, changed_ns: int | None) -> dict[str, Any]:
+    """A batch names one script thousands of times."""
+    return load_script(path)
+
+
+def _first(wrong: ValidationError) -> str:
+    problem = wrong.errors(include_url=False)[0]
+    place = str(problem["loc"][0])
+    ours = problem["msg"].removeprefix("Value error, ")
+    return f"{NAMES.get(place, place)}{' ' if ours != problem['msg'] else ': '}{ours}"

@@ -1,0 +1,155 @@
+"""What must hold after each step, and what at the end: told from the stream and from what was really done."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from skillfleet.conversations.engine import MAX_STARTS
+from skillfleet.conversations.memory_store import MemoryStore
+from skillfleet.conversations.messages import Message, transcript_problem
+from skillfleet.conversations.models import TERMINAL, Conversation
+from skillfleet.events import Entry
+from skillfleet_workers.wire.contract import CallRef
+
+from .stories import RETRIES, undisturbed
+
+
+class Violation(AssertionError):
+    pass
+
+
+def claim_that(holds: bool, rule: str, about: object) -> None:
+    if not holds:
+        raise Violation(f"{rule}: {about}")
+
+
+@dataclass
+class Record:
+    """One accepted conversation, as its stream tells it."""
+
+    seen: int = 0
+    status: str = "queued"
+    messages: tuple[Message, ...] = ()
+    starts: Counter[str] = field(default_factory=Counter)
+    results: Counter[str] = field(default_factory=Counter)
+    ran: Counter[str] = field(default_factory=Counter)
+    """How often a worker really began to run the call."""
+    asked: int = 0
+    """How many model replies were paid for."""
+    holder: int | None = None
+    """The fence of who may write."""
+    paused: bool = False
+    cancelled: bool = False
+
+
+class Invariants:
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self.records: dict[str, Record] = {}
+        self.open: set[str] = set()
+
+    def accepted(self, name: str) -> None:
+        if name not in self.records:
+            self.records[name] = Record()
+            self.open.add(name)
+        self.look(name)
+
+    def look(self, name: str) -> None:
+        """1, 3, 4, 6 and 8 of one conversation, after something was done to it."""
+        kept, record = self._store.find(name), self.records[name]
+        assert kept is not None, f"8: {name} is gone"
+        for entry in kept.entries[record.seen :]:
+            self._fold(name, record, entry)
+        position = kept.position
+        claim_that(position.status == record.status, "4: the status is the fold of the events", name)
+        claim_that(position.terminal != (name in self._store.due), "8: exactly what is open is due some time", name)
+        claim_that(position.turn <= position.spec.limits.max_turns, "10: no turn beyond the limit", name)
+        waits = bool(position.out)
+        problem = transcript_problem(record.messages)
+        claim_that((problem is not None) == waits, "6: every call has its one tool message", (name, problem))
+        if position.terminal:
+            self.open.discard(name)
+        for run in position.runs:
+            claim_that(record.starts[run.key] <= run.ref.attempt, "3: starts <= attempts", (name, run.key))
+
+    def began(self, ref: CallRef, effects: str) -> None:
+        record = self.records[ref.conversation_id]
+        record.ran[ref.key] += 1
+        most = 1 if effects == "unsafe" else MAX_STARTS * (1 + RETRIES)
+        claim_that(record.ran[ref.key] <= most, "3: starts of one call", (ref.task_id, effects))
+
+    def asked(self, name: str, turn: int, fence: int) -> None:
+        """Of a stale orchestrator nothing is said: it may have been stopped on its way to the model."""
+        kept, record = self._store.find(name), self.records[name]
+        record.asked += 1
+        assert kept is not None
+        if record.holder == fence:
+            claim_that(kept.position.turn == turn - 1, "10: a recorded turn is not paid twice", (name, turn))
+
+    def claimed(self, name: str, fence: int) -> None:
+        record = self.records[name]
+        claim_that(record.holder is None or fence > record.holder, "5: fences grow", (name, fence))
+        record.holder = fence
+        self.look(name)
+
+    def written(self, name: str, fence: int, write: Callable[[], bool], *, lets_go: Callable[[bool], bool]) -> bool:
+        """5: only who holds the newest fence changes anything."""
+        record, kept = self.records[name], self._store.find(name)
+        assert kept is not None
+        before = (len(kept.entries), kept.position, self._store.due.get(name), kept.fence)
+        done = write()
+        now = (len(kept.entries), kept.position, self._store.due.get(name), kept.fence)
+        if record.holder != fence:
+            claim_that(not done and before == now, "5: a stale write changes nothing", (name, fence))
+        elif lets_go(done):
+            record.holder = None
+        self.look(name)
+        return done
+
+    def _fold(self, name: str, record: Record, entry: Entry) -> None:
+        record.seen += 1
+        claim_that(entry.seq == record.seen, "4: no gap", (name, entry))
+        claim_that(record.status not in TERMINAL, "1: nothing after the terminal event", (name, entry))
+        key = entry.data.get("key", "")
+        if entry.type == "message":
+            record.messages += (Message.model_validate(entry.data),)
+        elif entry.type == "turn":
+            record.status = "running"
+        elif entry.type in ("paused", "resumed"):
+            record.status = "paused" if entry.type == "paused" else "running"
+        elif entry.type == "started":
+            record.starts[key] += 1
+            claim_that(not record.cancelled, "7: once it is cancelled no call starts", (name, key))
+            claim_that(not record.paused, "while it is paused no call starts", (name, key))
+        elif entry.type == "result":
+            record.results[key] += 1
+            claim_that(record.results[key] == 1, "3: one recorded result a call", (name, key))
+        elif entry.type == "ended":
+            record.status = entry.data["status"]
+
+    def at_end(self, name: str, ended: Conversation, seen: list[Entry], disturbances: float) -> None:
+        """1, 9, 10 and 12 of one conversation, when all is over."""
+        record, kept = self.records[name], self._store.find(name)
+        assert kept is not None
+        claim_that(ended.terminal, "1: every accepted conversation ends", (name, ended.status))
+        claim_that(seen == kept.entries, "12: a follower sees each event once, in order", name)
+        claim_that(set(record.results) == {run.key for run in ended.runs}, "3: every call has its result", name)
+        paid = record.asked - ended.turn - (ended.status in ("failed", "expired", "cancelled"))
+        claim_that(paid <= disturbances, "10: what is paid in vain", (name, record.asked, ended.turn))
+        _same_transcript(ended)
+
+
+def _same_transcript(ended: Conversation) -> None:
+    """9, up to where it was cut short, and but for calls that were lost with their worker."""
+    calm = undisturbed(ended.spec)
+    fates = {run.tool_call_id: run.status for run in ended.runs}
+    for told, expected in zip(ended.messages, calm.messages, strict=False):
+        excused = told.role == "tool" and fates[told.tool_call_id or ""] in ("lost", "cancelled")
+        same = told == expected or (excused and told.tool_call_id == expected.tool_call_id)
+        claim_that(same, "9: the transcript of an undisturbed run", (ended.id, told, expected))
+    whole = ended.status == calm.status and ended.error == calm.error
+    claim_that(
+        whole or ended.status in ("cancelled", "expired"), "9: the end of an undisturbed run", (ended.id, ended.error)
+    )
+    claim_that(not whole or len(ended.messages) == len(calm.messages), "9: as long as an undisturbed run", ended.id)
+    claim_that(ended.status != "completed" or ended.answer == calm.answer, "9: the answer", ended.id)

@@ -1,0 +1,134 @@
+"""What is asked in a run, what the model says to it, and how that reads when nothing goes wrong."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+from tests.conversation_steps import make_spec
+
+from skillfleet.conversations.engine import step
+from skillfleet.conversations.messages import Message
+from skillfleet.conversations.models import Conversation, ConversationSpec, Limits, Problem
+from skillfleet.conversations.moves import Event, ModelFailed, ModelReplied, Submitted, ToolFinished
+from skillfleet.llm.base import ModelReply
+from skillfleet.llm.openai_reply import read_reply
+from skillfleet_workers.wire.contract import CallRef, Effects
+
+PATIENT_S = 7 * 86400.0
+POISON = "os.kill(os.getppid(), 9)"
+FLAKY = "succeeds when it is run again"
+RETRIES = 1
+"""How often a flaky script is run again after it failed."""
+OUTAGE = Problem(code="model_unavailable", message="The provider is down.")
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A conversation that somebody will submit. Times are seconds since the run began."""
+
+    spec: ConversationSpec
+    submitted_at: float
+    cancelled_at: float | None
+    paused_at: float | None
+
+
+@lru_cache(maxsize=1)
+def _blank() -> ConversationSpec:
+    return make_spec("blank", timeout_s=PATIENT_S)
+
+
+def tell_story(number: int, random: Random, span_s: float) -> Story:
+    replies = [_calling(random, turn) for turn in range(random.choice([0, 1, 1, 2, 2, 3, 4]))]
+    replies.append({"fails": True} if random.random() < 0.1 else {"text": f"answer {number}"})
+    hurried = random.random() < 0.15
+    limits = Limits(
+        timeout_s=random.uniform(1, span_s) if hurried else PATIENT_S,
+        max_turns=random.choice([1, 2, 3]) if random.random() < 0.1 else 30,
+    )
+    asked = {"id": f"c{number}", "idempotency_key": f"key {number}"}
+    spec = _blank().model_copy(update={**asked, "script": {"replies": replies}, "limits": limits})
+    at = random.uniform(0, span_s / 2)
+    cancelled_at, paused_at = (at + random.uniform(0, span_s / 2) if random.random() < 0.15 else None for _ in "cp")
+    return Story(spec, at, cancelled_at, paused_at)
+
+
+def _calling(random: Random, turn: int) -> dict[str, Any]:
+    repeats = random.random() < 0.2
+    calls = []
+    for index in range(random.choice([1, 1, 2, 3])):
+        name, arguments = random.choice(
+            [
+                ("list_skills", "{}"),
+                ("get_skill", '{"skill_name": "calculator"}'),
+                ("run_python_script", json.dumps({"skill_name": "calculator", "script": f"print({turn}, {index})"})),
+                ("run_python_script", json.dumps({"skill_name": "calculator", "script": POISON})),
+                ("run_python_script", json.dumps({"skill_name": "pdf", "script": POISON})),
+                ("run_python_script", json.dumps({"skill_name": "pdf", "script": FLAKY})),
+                ("read_file_in_skill", '{"skill_name": "calculator", "file_path": "poison"}'),
+                ("rm_rf", "{}"),
+                ("get_skill", "{malformed"),
+            ]
+            if random.random() < 0.4
+            else [
+                ("list_skills", "{}"),
+                ("run_python_script", '{"skill_name": "pdf", "script": "print(1)"}'),
+                ("run_python_script", '{"skill_name": "calculator", "script": "print(1)"}'),
+            ]
+        )
+        calls.append({"id": "call_1" if repeats else None, "function": {"name": name, "arguments": arguments}})
+    return {"calls": calls}
+
+
+def poisonous(request: dict[str, Any]) -> bool:
+    """Whether the call kills whichever worker runs it."""
+    return request.get("script") == POISON or request.get("file_path") == "poison"
+
+
+def told_effects(request: dict[str, Any]) -> Effects | None:
+    """What a worker says of the call: scripts of one skill may be run again, of the others nothing is known."""
+    return "idempotent" if request.get("skill_name") == "pdf" and "script" in request else None
+
+
+def written_reply(spec: ConversationSpec, messages: tuple[Message, ...]) -> ModelReply | Problem:
+    """As a provider sends it, call ids repeated and left out, and as the adapter reads that."""
+    assert spec.script is not None
+    turn = sum(message.role == "assistant" for message in messages)
+    written = spec.script["replies"][turn]
+    if "fails" in written:
+        return OUTAGE
+    message = {"content": written.get("text"), "tool_calls": written.get("calls")}
+    reply = read_reply(json.dumps({"choices": [{"message": message}]}).encode(), messages)
+    assert isinstance(reply, ModelReply), reply
+    return reply
+
+
+def shown_for(ref: CallRef, request: dict[str, Any]) -> str:
+    return f"result of {ref.key}: {json.dumps(request, sort_keys=True)}"
+
+
+def undisturbed(spec: ConversationSpec) -> Conversation:
+    """The same conversation where nothing goes wrong, nobody cancels and time does not pass."""
+    conversation = Conversation(spec=spec, messages=spec.opening)
+    for event in _undisturbed_events(spec):
+        conversation, _ = step(conversation, event(conversation), spec.created_at)
+        while conversation.out:
+            run = conversation.out[0]
+            done = ToolFinished(run.key, "succeeded", shown_for(run.ref, run.request), "w")
+            conversation, _ = step(conversation, done, spec.created_at)
+        if conversation.terminal:
+            return conversation
+    raise AssertionError("the script has no end")
+
+
+def _undisturbed_events(spec: ConversationSpec) -> Iterator[Any]:
+    yield lambda _: Submitted()
+    assert spec.script is not None
+    for _ in spec.script["replies"]:
+        yield lambda now: _said(written_reply(spec, now.messages))
+
+
+def _said(reply: ModelReply | Problem) -> Event:
+    return ModelFailed(reply) if isinstance(reply, Problem) else ModelReplied(reply.message, reply.usage)

@@ -1,0 +1,178 @@
+"""The driver and the ledger as a state machine: Hypothesis chooses who does what next, and shrinks what breaks."""
+
+import logging
+import math
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from tests.simulation.invariants import Invariants
+from tests.simulation.orchestrators import SimulatedLedger
+from tests.simulation.place import BellStore, Place
+from tests.simulation.run import TROUBLE_S
+from tests.simulation.stories import poisonous, shown_for, tell_story, told_effects, written_reply
+from tests.simulation.weather import Weather
+from tests.simulation.world import Process, World
+
+from skillfleet.conversations.driver import Driver
+from skillfleet.conversations.ledger import LEASE_S, Claim
+from skillfleet.conversations.memory_calls import MemoryCallLedger
+from skillfleet.conversations.memory_ledger import MemoryLedger
+from skillfleet.conversations.messages import Message, ToolDefinition
+from skillfleet.conversations.models import Conversation, ConversationSpec, Problem, ToolRun
+from skillfleet.conversations.schedule import LOST_AFTER_S, RESEND_AFTER_S
+from skillfleet.llm.base import ModelReply
+from skillfleet_workers.wire.calls import CallResult
+from skillfleet_workers.wire.contract import CallMessage, CallRef
+
+ROUNDS = 100
+"""More than it takes when everybody does their part."""
+
+
+class DeafLedger(SimulatedLedger):
+    def wait(self, seconds: float) -> None:
+        self._place.store.bells = 0
+
+
+class Writer:
+    def __init__(self, spec: ConversationSpec) -> None:
+        self._spec = spec
+
+    def reply(
+        self, messages: tuple[Message, ...], tools: tuple[ToolDefinition, ...], *, timeout_s: float
+    ) -> ModelReply | Problem:
+        return written_reply(self._spec, messages)
+
+
+class Machine(RuleBasedStateMachine):
+    """Claims are served late or never, hints are taken in any order, twice or never, results come at any time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = World(0)
+        store = BellStore(self.world)
+        self.place = Place(self.world, Weather(), store, Invariants(store))
+        self.ledger, self.calls = MemoryLedger(store), MemoryCallLedger(store)
+        doored = DeafLedger(self.place, Process(self.world, "o"), MemoryLedger(store))
+        self.driver = Driver(doored, Writer, self, slots=1000, clock=self.world.clock)
+        self.taken: list[Claim] = []
+        self.hints: list[CallMessage] = []
+        self.running: dict[CallRef, CallMessage] = {}
+        self.names: list[str] = []
+
+    def send(self, conversation: Conversation, run: ToolRun) -> None:
+        self.hints.append(CallMessage(ref=run.ref, request=run.request))
+
+    def queue_empty(self) -> bool:
+        return not self.hints
+
+    @rule(seed=st.integers(0, 10_000))
+    @precondition(lambda self: len(self.names) < 3)
+    def submit(self, seed: int) -> None:
+        spec = tell_story(len(self.names), Random(seed), TROUBLE_S).spec
+        self.ledger.submit(spec)
+        self.names.append(spec.id)
+        self.place.invariants.accepted(spec.id)
+
+    @rule()
+    def take(self) -> None:
+        claim = self.driver.take(0.0)
+        if claim is not None:
+            self.taken.append(claim)
+
+    @rule(data=st.data())
+    @precondition(lambda self: self.taken)
+    def serve(self, data: st.DataObject) -> None:
+        self.driver.serve(self.taken.pop(data.draw(st.integers(0, len(self.taken) - 1))))
+
+    @rule(data=st.data(), leaves_copy=st.booleans())
+    @precondition(lambda self: self.hints)
+    def start(self, data: st.DataObject, leaves_copy: bool) -> None:
+        message = self.hints.pop(data.draw(st.integers(0, len(self.hints) - 1)))
+        if leaves_copy:
+            self.hints.append(message)
+        self._start(message)
+
+    @rule(data=st.data(), dies=st.booleans())
+    @precondition(lambda self: self.running)
+    def finish(self, data: st.DataObject, dies: bool) -> None:
+        ref = data.draw(st.sampled_from(list(self.running)))
+        message = self.running.pop(ref)
+        if not dies:
+            self.calls.commit(ref, CallResult(status="succeeded", shown=shown_for(ref, message.request), worker="w"))
+
+    @rule()
+    def beat(self) -> None:
+        for ref in self.calls.beat(self.running):
+            del self.running[ref]
+
+    @rule(seconds=st.sampled_from([0.5, RESEND_AFTER_S, LOST_AFTER_S, LEASE_S]), keeps=st.booleans())
+    def time_passes(self, seconds: float, keeps: bool) -> None:
+        self.world.now += seconds
+        if keeps:
+            self.driver.renew_leases()
+
+    @rule()
+    def broker_is_flushed(self) -> None:
+        self.hints.clear()
+
+    @rule(data=st.data(), verb=st.sampled_from(["cancel", "pause", "resume"]))
+    @precondition(lambda self: self.names)
+    def ask(self, data: st.DataObject, verb: str) -> None:
+        getattr(self.ledger, verb)(data.draw(st.sampled_from(self.names)))
+
+    @invariant()
+    def holds(self) -> None:
+        for name in self.names:
+            self.place.invariants.look(name)
+
+    def teardown(self) -> None:
+        """Now everybody does their part."""
+        for name in self.names:
+            self.ledger.resume(name)
+        for _ in range(ROUNDS):
+            self._round()
+        for name in self.names:
+            ended = self.ledger.load(name)
+            assert ended is not None
+            self.place.invariants.at_end(name, ended, self.ledger.entries(name, "0", 0), disturbances=math.inf)
+        self.world.threads.shutdown()
+
+    def _round(self) -> None:
+        while (claim := self.driver.take(0.0)) is not None:
+            self.driver.serve(claim)
+        for message in self.hints:
+            self._start(message)
+        self.hints.clear()
+        for ref in list(self.running):
+            shown = shown_for(ref, self.running.pop(ref).request)
+            self.calls.commit(ref, CallResult(status="succeeded", shown=shown, worker="w"))
+        self.holds()
+        self.world.now += 5.0
+
+    def _position(self, ref: CallRef) -> tuple[ToolRun, ...]:
+        kept = self.place.store.find(ref.conversation_id)
+        assert kept is not None
+        return kept.position.runs
+
+    def _start(self, message: CallMessage) -> None:
+        if self.calls.claim(message.ref, "w", told_effects(message.request)) != "claimed":
+            return
+        run = next(run for run in self._position(message.ref) if run.key == message.ref.key)
+        self.place.invariants.began(message.ref, told_effects(message.request) or run.task.effects)
+        if not poisonous(message.request):
+            self.running[message.ref] = message
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quietly() -> Iterator[None]:
+    logging.disable()
+    yield
+    logging.disable(logging.NOTSET)
+
+
+def test_whoever_does_what_in_whatever_order_the_invariants_hold() -> None:
+    run_state_machine_as_test(Machine, settings=settings(max_examples=60, stateful_step_count=40, deadline=None))
