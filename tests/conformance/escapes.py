@@ -3,7 +3,7 @@
 import json
 
 TRIES = """
-import ctypes, json, os, shutil, signal, socket, stat, subprocess, sys
+import ctypes, json, os, resource, shutil, signal, socket, stat, subprocess, sys
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
 def must(result):
@@ -68,6 +68,8 @@ PROCESSES = {
     "the memory of its parent": "read(f'/proc/{os.getppid()}/mem')",
     "a parent's descriptor by its pidfd": "system_call(438, 438, os.pidfd_open(os.getppid()), 0, 0)",
     "process_vm_readv": "system_call(310, 270, os.getppid(), 0, 0, 0, 0, 0)",
+    "the limits of its init": "resource.prlimit(1, resource.RLIMIT_NOFILE, (3, 3))",
+    "the limits of its parent": "resource.prlimit(os.getppid(), resource.RLIMIT_NOFILE, (3, 3))",
     "killing its init": "os.kill(1, signal.SIGKILL)",
     "stopping its parent": "os.kill(os.getppid(), signal.SIGSTOP)",
     "stopping its parent by its pidfd": "signal.pidfd_send_signal(os.pidfd_open(os.getppid()), signal.SIGSTOP)",

@@ -89,3 +89,13 @@ threads = [threading.Thread(target=pour, args=(fd,)) for fd in (1, 2)]
 [t.start() for t in threads]
 [t.join() for t in threads]
 """
+
+ODD_NAME = """
+import ctypes, os, time
+ready, telling = os.pipe()
+if not os.fork():
+    ctypes.CDLL(None).prctl(15, b"a\\rb:\\n", 0, 0, 0)
+    os.write(telling, b"+")
+    time.sleep(60)
+os.read(ready, 1)
+"""

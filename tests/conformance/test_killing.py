@@ -72,6 +72,10 @@ class TestKilling:
         assert flight.result().leftover_killed == 7
         assert bench.alive() == []
 
+    def test_a_leftover_is_counted_whatever_its_name(self, bench: Bench) -> None:
+        done = bench.run(scripts.ODD_NAME)
+        assert (done.status, done.leftover_killed) == ("succeeded", 1)
+
     def test_a_child_that_the_script_killed_itself_is_no_leftover(self, bench: Bench) -> None:
         dead_but_not_reaped = "os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)"
         done = bench.run(

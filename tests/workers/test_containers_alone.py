@@ -8,12 +8,13 @@ from typing import Any
 
 import docker
 import pytest
-from tests.conformance.harness import eventually
+from tests.conformance.harness import PATIENCE_S, eventually
 from tests.workers.containers import Bench, made_by, programs
 
 from skillfleet_workers.runtimes.base import Limits
 from skillfleet_workers.runtimes.container.runtime import ContainerRuntime
 from skillfleet_workers.runtimes.owner import this_process
+from skillfleet_workers.wire.artifacts import MAX_FILES
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.docker
@@ -122,3 +123,21 @@ def test_one_that_has_died_while_it_waited_is_replaced(
     made_by(engine, this_process())[0].kill()
     assert eventually(lambda: made_by(engine, this_process()) == [])
     assert bench.shell("echo 1", image=bare_image).stdout == "1\n"
+
+
+def test_a_container_that_dies_under_its_run_is_told_of_at_once(
+    bench: Bench, bare_image: str, engine: docker.DockerClient
+) -> None:
+    with ThreadPoolExecutor(1) as thread:
+        flight = thread.submit(bench.shell, "sleep 64", timeout_s=600.0, image=bare_image)
+        assert eventually(lambda: "sleep 64" in programs(engine))
+        for made in made_by(engine, this_process()):
+            if "sleep 64" in str(made.top()["Processes"]):
+                made.kill()
+        assert flight.result(PATIENCE_S).status == "lost"
+
+
+def test_only_so_many_files_are_handed_over(bench: Bench, bare_image: str) -> None:
+    many = 'i=0; while [ $i -lt 3000 ]; do : > "$SKILLFLEET_OUTPUT_DIR/$i"; i=$((i+1)); done'
+    done = bench.shell(many, image=bare_image, keep=bench.folder / "kept")
+    assert (done.status, len(done.artifacts)) == ("succeeded", MAX_FILES)

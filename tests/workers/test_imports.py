@@ -30,6 +30,8 @@ def test_modules_of_the_skill_itself_are_not_loaded_ahead(tmp_path: Path) -> Non
         "SKILL.md": "# S",
         "scripts/run.py": "import json, core, near\nimport csv",
         "scripts/near.py": "",
+        "scripts/deep/run.py": "import colorsys",
+        "scripts/deep/colorsys.py": "",
         "core/x.py": "",
     }
     assert SkillImports().of(write_skill(tmp_path / "s", files), None) == ("csv", "json")

@@ -186,9 +186,9 @@ class Attendant:
         if now < deadline and not cancelled.is_set():
             return deadline
         capture.verdict = "cancelled" if cancelled.is_set() else "timed_out"
-        self._hasten()
         with contextlib.suppress(OSError):  # it may just have ended by itself; the next read says how
             self._control.send(b"k")
+        self._hasten()
         return now + self._kill_grace_s
 
     def _listen(self, scratch: memoryview) -> bool:

@@ -120,8 +120,8 @@ def _become(
             seccomp.install(locks.filter)
         path = arguments[0]
         os.execve(path, arguments, variables)
-    except OSError as wrong:
-        os.write(telling, b"%d %s" % (wrong.errno or 0, path))
+    except BaseException as wrong:  # noqa: BLE001  nobody else would say it
+        os.write(telling, b"%d %s" % (getattr(wrong, "errno", None) or 0, path))
     finally:
         os._exit(127)
 

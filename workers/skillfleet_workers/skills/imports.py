@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from .models import Skill
-from .script_files import Stamp, script_files
+from .script_files import Stamp, has_module, module_folders, script_files
 
 MOST_MODULES = 64
 MOST_NAME = 100
@@ -58,7 +58,8 @@ class SkillImports:
             if len(known) > MOST_MODULES:
                 known = found
             self._seen[skill.root] = known
-        foreign = (name for name in sorted(known) if not _is_own(skill, name.partition(".")[0]))
+        own = module_folders(skill.root)  # what lies there may change between two runs
+        foreign = (name for name in sorted(known) if not has_module(own, name.partition(".")[0]))
         return tuple(dict.fromkeys((*skill.preload, *foreign)))[:MOST_MODULES]
 
 
@@ -73,9 +74,3 @@ def _imports_of_file(path: Path, _stamp: Stamp) -> frozenset[str]:
             return imports_of(file.read(MOST_SOURCE_BYTES).decode("utf-8", "replace"))
     except OSError:
         return frozenset()
-
-
-def _is_own(skill: Skill, top: str) -> bool:
-    """A module of the skill itself: it may change between two runs."""
-    places = (skill.root, skill.root / "scripts")
-    return any((place / top).is_dir() or (place / f"{top}.py").is_file() for place in places)

@@ -1,7 +1,7 @@
 """Where a skill's scripts may lie: a walk that never leaves the skill and never follows a link to a folder."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -22,6 +22,15 @@ def script_files(root: Path) -> Iterator[tuple[str, Stamp]]:
     """Paths in the skill of the files that may be scripts: those in scripts/ first, then those in its root; each
     with a stamp that changes with the file."""
     return islice(_files(root), MAX_FILES)
+
+
+def module_folders(root: Path) -> set[Path]:
+    """Where scripts of the skill find modules of its own: its root, and beside each of them."""
+    return {root, root / SCRIPTS, *((root / path).parent for path, _ in script_files(root))}
+
+
+def has_module(folders: Iterable[Path], name: str) -> bool:
+    return any((folder / name).is_dir() or (folder / f"{name}.py").is_file() for folder in folders)
 
 
 def _files(root: Path) -> Iterator[tuple[str, Stamp]]:

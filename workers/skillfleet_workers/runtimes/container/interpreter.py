@@ -84,7 +84,11 @@ class WarmContainer:
         if not self.recipe.limits.cpus:
             return lease
         if self._hastened:
-            self._limit_cores(cores(self.recipe.limits))
+            try:
+                self._limit_cores(cores(self.recipe.limits))
+            except RuntimeUnavailableError as failed:
+                lease.close()
+                raise DeadInterpreterError(str(failed)) from failed
             self._hastened = False
         return replace(lease, hasten=self._hasten)
 

@@ -113,8 +113,8 @@ class LoneContainer:
         try:
             with control:
                 order = received(control)
-                if order is not None:
-                    control.sendall(self._served(order, control, attached))
+                if order is not None and (done := self._served(order, control, attached)):
+                    control.sendall(done)
                     control.recv(1)  # the caller fetches what the run has left, and then closes its end
         except (RuntimeUnavailableError, OSError) as wrong:
             log.warning("%s", wrong)
@@ -124,7 +124,7 @@ class LoneContainer:
             self._remove()
 
     def _served(self, order: Order, control: socket.socket, attached: Attached) -> bytes:
-        """The last thing to tell of the run."""
+        """The last thing to tell of the run; empty where its init has died, as the end of control tells."""
         room = self._recipe.limits.disk_mb << 20
         with (
             engine_trouble("a container was lost"),

@@ -33,6 +33,9 @@ LENGTH_BYTES = 8
 MOST_DEPTH = 64
 """Of folders in the output folder: beyond that a path may be longer than can be said."""
 
+MOST_FILES = 1000
+"""Many more than a worker takes; a script may make tens of thousands of empty ones."""
+
 FIRST_TO_GO = b"800"
 """Where memory runs out, the script is killed rather than its init, who tells of it."""
 
@@ -176,15 +179,22 @@ def hand_over(output: str, room: int, frames: Frames) -> None:
     """The regular files of the output folder. All that could change it is dead; sparse ones say they are large."""
     if os.path.islink(output):
         return
+    files = 0
     for folder, below, names in os.walk(output):
         if folder.count("/") - output.count("/") >= MOST_DEPTH:
             below.clear()
         for name in names:
             path = os.path.join(folder, name)
-            found = os.lstat(path)
+            try:
+                found = os.lstat(path)
+            except OSError:  # too long a path
+                continue
             if not stat.S_ISREG(found.st_mode) or found.st_size > room or not os.access(path, os.R_OK):
                 continue
             room -= found.st_size
+            files += 1
+            if files > MOST_FILES:
+                return
             frames.say(NAME, os.fsencode(os.path.relpath(path, output)))
             with open(path, "rb") as file:
                 while piece := file.read(PIECE_BYTES):

@@ -151,7 +151,7 @@ def _is_ending(pid: int) -> bool:
     """Killed by its own script, or dead; it needs us no more."""
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
-            told = dict(line.split(b":\t", 1) for line in file.read().splitlines())
+            told = dict(line.split(b":\t", 1) for line in file.read().rstrip(b"\n").split(b"\n"))
     except OSError:
         return True
     pending = int(told[b"SigPnd"], 16) | int(told[b"ShdPnd"], 16)

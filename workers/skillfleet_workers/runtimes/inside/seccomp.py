@@ -121,6 +121,7 @@ CHECKED: Numbers = {
     "unshare": (272, 97),
     "personality": (135, 92),
     "ioctl": (16, 29),
+    "prlimit64": (302, 261),
     "socket": (41, 198),
     "socketpair": (53, 199),
     "sendto": (44, 206),
@@ -135,6 +136,7 @@ _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
 _SOCK_STREAM, _SOCK_DGRAM, _SOCK_PACKET, _SOCK_TYPES = 1, 2, 10, 0xF
 _NETLINK_ROUTE, _ANY_PROTOCOL, _TCP, _UDP = 0, 0, 6, 17
 _MSG_FASTOPEN = 0x20000000
+_ONESELF = 0
 _SAME_PERSONALITY, _WHICH_PERSONALITY = 0, 0xFFFFFFFF
 
 
@@ -194,6 +196,8 @@ def _checks(*, network: bool) -> dict[str, Block]:
             *_when(_EQUAL, _TIOCLINUX, _error(errno.EPERM)),
             *_ALLOW,
         ],
+        # Limits of other processes ask for nothing but the same user.
+        "prlimit64": [_argument(0), *_when(_EQUAL, _ONESELF, _ALLOW), *_error(errno.EPERM)],
         "socket": _socket(network=network),
         "socketpair": [_argument(0), *_when(_EQUAL, _AF_UNIX, _ALLOW), *_error(errno.EAFNOSUPPORT)],
     }

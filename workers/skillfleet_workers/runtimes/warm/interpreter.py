@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import os
 import socket
+import threading
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -42,6 +43,7 @@ class WarmInterpreter:
         self.cgroup: Cgroup | None = None
         ours, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._channel = Channel(ours)
+        self._ending = threading.Lock()
         self._hold: socket.socket | None = None
         self._top = 0
         """The process that holds the sandbox, as the host counts."""
@@ -73,7 +75,11 @@ class WarmInterpreter:
         self.runs += 1
         if self.cgroup is None or not (cpus := self.recipe.limits.cpus):
             return lease
-        self.cgroup.limit_cpu(cpus)  # the last run may have been hastened to its end
+        try:
+            self.cgroup.limit_cpu(cpus)  # the last run may have been hastened to its end
+        except OSError:
+            lease.close()
+            raise
         return replace(lease, hasten=partial(self.cgroup.limit_cpu, None))
 
     def oom_kills(self) -> int:
@@ -88,18 +94,19 @@ class WarmInterpreter:
     def end(self) -> None:
         self._channel.close()
         self._theirs.close()
-        if self._hold is not None:
-            said = b""
-            with contextlib.suppress(OSError):
-                self._hold.settimeout(ANSWER_TIMEOUT_S)
-                self._hold.send(b"k")
-                while b"done " not in said and (piece := self._hold.recv(4096)):  # it may have ended long ago
-                    said += piece
-            self._hold.close()
-            self._hold = None
-        if self.cgroup is not None:
-            self.cgroup.remove()
-            self.cgroup = None
+        with self._ending:  # its run may end it while the worker does
+            if self._hold is not None:
+                said = b""
+                with contextlib.suppress(OSError):
+                    self._hold.settimeout(ANSWER_TIMEOUT_S)
+                    self._hold.send(b"k")
+                    while b"done " not in said and (piece := self._hold.recv(4096)):  # it may have ended long ago
+                        said += piece
+                self._hold.close()
+                self._hold = None
+            if self.cgroup is not None:
+                self.cgroup.remove()
+                self.cgroup = None
 
     def _command(self) -> list[str]:
         recipe = self.recipe

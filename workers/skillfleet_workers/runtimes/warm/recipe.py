@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ...skills.script_files import has_module, module_folders
 from ..base import Limits, Network, RunRequest
 
 FIXED_AT_START = ("LANG", "LANGUAGE")
@@ -57,11 +58,9 @@ def best_first(wanted: Recipe, offers: Sequence[Recipe]) -> list[int]:
 def shadowed(wanted: Recipe, offer: Recipe) -> bool:
     """Whether scripts would find a module imported ahead that is now one of their skill's own: their recipe names
     none of those."""
-    return any(_is_own(wanted.skill_root, name.partition(".")[0]) for name in wanted.lacks(offer))
-
-
-def _is_own(root: Path, top: str) -> bool:
-    return any((place / top).is_dir() or (place / f"{top}.py").is_file() for place in (root, root / "scripts"))
+    surplus = wanted.lacks(offer)
+    own = module_folders(wanted.skill_root) if surplus else ()
+    return any(has_module(own, name.partition(".")[0]) for name in surplus)
 
 
 def recipe_for(request: RunRequest, image: str = "") -> Recipe:
