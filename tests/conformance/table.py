@@ -72,6 +72,7 @@ class Group:
 
 NO_WALLS = {"process": "it has locks and no walls: namespaces or control groups would hold this"}
 NO_RESIDENT = "it has no resident supervisor of its own"
+ALL_APART = {"plain-container": "every run is a container by itself: many of them show no more than one"}
 OTHERS = tuple(name for name in RUNTIMES if name != "process")
 
 GROUPS: dict[str, Group] = {
@@ -89,9 +90,9 @@ GROUPS: dict[str, Group] = {
         }
     ),
     "death of the worker": Group(),
-    "many runs": Group(),
+    "many runs": Group(not_for=ALL_APART),
     "clean start": Group(),
-    "endurance": Group(),
+    "endurance": Group(not_for=ALL_APART),
     "network": Group(
         not_for=dict.fromkeys(CONTAINERS, "the engine's bridge leads outside, not to the host's own loopback")
     ),
