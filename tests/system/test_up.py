@@ -76,6 +76,8 @@ def test_ctrl_c_in_a_follower_leaves_the_conversation_to_its_fleet(place: Place)
 def test_up_starts_a_killed_worker_again_and_the_conversation_goes_on(place: Place) -> None:
     held = Held()
     model = place.script([holding(held, "lost")], [call("list_skills")], "${lost.error}")
+    unsafe = "---\nname: lab\ndescription: Tries.\nmetadata:\n  skillfleet:\n    effects: unsafe\n---\n"
+    (place.skills / "lab" / "SKILL.md").write_text(unsafe)  # else it is run again
     with up(place, workers=1) as fleet:
         name = fleet.submit("Wait.", model=model)
         script = started_script(held)
