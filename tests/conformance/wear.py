@@ -67,7 +67,7 @@ def held(scratch: Path) -> Held:
         us.num_threads(),
         sum(ENGINES_OWN not in line for line in Path("/proc/self/mountinfo").read_text().splitlines()),
         groups_of(os.getpid()),
-        sum(1 for _ in scratch.rglob("*")),
+        sum(len(folders) + len(files) for _, folders, files in os.walk(scratch)),  # it may change meanwhile
         sum(1 for _ in Path("/dev/shm").iterdir()),
     )
 
