@@ -4,7 +4,6 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,13 +20,6 @@ from skillfleet_workers.runtimes.owner import this_process
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.docker
-
-
-@pytest.fixture
-def bench(container_image: str, tmp_path: Path) -> Iterator[Bench]:
-    bench = Bench(tmp_path, ContainerRuntime(tmp_path, container_image, fleet="tested"))
-    yield bench
-    bench.runtime.close()
 
 
 def commands(line: str) -> int:

@@ -1,7 +1,6 @@
 """Images in which nothing can be kept warm: every run is a container by itself."""
 
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,19 +11,11 @@ from tests.conformance.harness import PATIENCE_S, eventually
 from tests.workers.containers import Bench, made_by, programs
 
 from skillfleet_workers.runtimes.base import Limits
-from skillfleet_workers.runtimes.container.runtime import ContainerRuntime
 from skillfleet_workers.runtimes.owner import this_process
 from skillfleet_workers.wire.artifacts import MAX_FILES
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.docker
-
-
-@pytest.fixture
-def bench(container_image: str, tmp_path: Path) -> Iterator[Bench]:
-    bench = Bench(tmp_path, ContainerRuntime(tmp_path, container_image, fleet="tested"))
-    yield bench
-    bench.runtime.close()
 
 
 def test_a_run_is_a_container_by_itself(bench: Bench, bare_image: str, engine: docker.DockerClient) -> None:

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -20,13 +19,6 @@ from skillfleet_workers.runtimes.owner import this_process
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.docker
-
-
-@pytest.fixture
-def bench(container_image: str, tmp_path: Path) -> Iterator[Bench]:
-    bench = Bench(tmp_path, ContainerRuntime(tmp_path, container_image, fleet="tested"))
-    yield bench
-    bench.runtime.close()
 
 
 class TestKilling:

@@ -1,8 +1,6 @@
 """Processor time: how much of it at once, and in all, a sandboxed script gets."""
 
 import signal
-import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +11,6 @@ from skillfleet_workers.runtimes.base import Limits, RunRequest
 from skillfleet_workers.runtimes.cgroup import Cgroup
 from skillfleet_workers.runtimes.cgroup_places import UNIFIED
 from skillfleet_workers.runtimes.cgroups import Cgroups, find_cgroups
-from skillfleet_workers.runtimes.isolation import sandbox_trouble, sandbox_user
 from skillfleet_workers.runtimes.warm.interpreter import WarmInterpreter
 from skillfleet_workers.runtimes.warm.runtime import WarmRuntime
 
@@ -26,21 +23,15 @@ CHILD_BURNS_ON = "import os\nif not os.fork():\n    while True: pass\nprint(os.w
 
 
 @pytest.fixture
-def runtime(require: Require) -> Iterator[WarmRuntime]:
-    trouble, cgroups = sandbox_trouble(), find_cgroups()
-    require(not trouble, f"a sandbox: {trouble}")
+def runtime(warm_runtime: WarmRuntime, require: Require) -> WarmRuntime:
+    cgroups = find_cgroups()
     require(isinstance(cgroups, Cgroups) and cgroups.limits_cpu, f"control groups that limit cores: {cgroups}")
-    made = WarmRuntime(cgroups if isinstance(cgroups, Cgroups) else None, sandbox_user())
-    yield made
-    made.close()
+    return warm_runtime
 
 
 @pytest.fixture
-def ask(tmp_path: Path) -> RunRequest:
-    skill = tmp_path / "skill"
-    skill.mkdir()
-    limits = Limits(cpus=CORES)
-    return RunRequest("s", skill, Path(sys.executable), "", {"PATH": "/usr/bin:/bin"}, 30, limits=limits)
+def ask(ask: RunRequest) -> RunRequest:
+    return replace(ask, script="", limits=Limits(cpus=CORES))
 
 
 def group_of(runtime: WarmRuntime) -> Cgroup:

@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -22,21 +21,10 @@ IS_LOADED = "import sys; print('slow' in sys.modules)"
 
 
 @pytest.fixture
-def runtime(require: Require) -> Iterator[WarmRuntime]:
-    trouble = sandbox_trouble()
-    require(not trouble, f"a sandbox: {trouble}")
-    made = make()
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def ask(tmp_path: Path) -> RunRequest:
+def ask(ask: RunRequest, tmp_path: Path) -> RunRequest:
     """It preloads a module that hangs until it is told to go on."""
-    skill = tmp_path / "skill"
-    skill.mkdir()
     interpreter = environment_with(tmp_path / "venv", "slow.py", TOLD_TO_GO)
-    return RunRequest("s", skill, interpreter, IS_LOADED, {"PATH": "/usr/bin:/bin"}, 30, preload=("slow",))
+    return replace(ask, interpreter=interpreter, script=IS_LOADED, preload=("slow",))
 
 
 def go_on(ask: RunRequest) -> None:
@@ -44,64 +32,64 @@ def go_on(ask: RunRequest) -> None:
 
 
 def test_a_run_that_is_cancelled_while_its_interpreter_starts_leaves_it_to_the_next(
-    runtime: WarmRuntime, ask: RunRequest
+    warm_runtime: WarmRuntime, ask: RunRequest
 ) -> None:
     cancelled = threading.Event()
     with ThreadPoolExecutor(2) as beside:
-        flight = beside.submit(runtime.run, replace(ask, cancelled=cancelled))
+        flight = beside.submit(warm_runtime.run, replace(ask, cancelled=cancelled))
         assert eventually(lambda: living(ask.interpreter)) and not flight.done()
         cancelled.set()
         done = flight.result()
         assert (done.status, done.returncode, done.error) == ("cancelled", None, "cancelled")
-        assert living(ask.interpreter) and runtime.pool.interpreters() == []
-        following = beside.submit(runtime.run, ask)
+        assert living(ask.interpreter) and warm_runtime.pool.interpreters() == []
+        following = beside.submit(warm_runtime.run, ask)
         go_on(ask)
         assert following.result().stdout == "True\n"
-    assert [one.runs for one in runtime.pool.interpreters()] == [1]
+    assert [one.runs for one in warm_runtime.pool.interpreters()] == [1]
 
 
 def test_an_interpreter_that_comes_up_after_its_run_was_cancelled_waits_for_the_next(
-    runtime: WarmRuntime, ask: RunRequest
+    warm_runtime: WarmRuntime, ask: RunRequest
 ) -> None:
     cancelled = threading.Event()
     with ThreadPoolExecutor(1) as beside:
-        flight = beside.submit(runtime.run, replace(ask, cancelled=cancelled))
+        flight = beside.submit(warm_runtime.run, replace(ask, cancelled=cancelled))
         assert eventually(lambda: living(ask.interpreter)) and not flight.done()
         cancelled.set()
         assert flight.result().status == "cancelled"
     go_on(ask)
-    assert eventually(lambda: bool(runtime.pool.interpreters()))
-    assert runtime.run(ask).stdout == "True\n"
+    assert eventually(lambda: bool(warm_runtime.pool.interpreters()))
+    assert warm_runtime.run(ask).stdout == "True\n"
 
 
 def test_a_run_whose_interpreter_does_not_come_up_in_time_has_timed_out(
-    runtime: WarmRuntime, ask: RunRequest
+    warm_runtime: WarmRuntime, ask: RunRequest
 ) -> None:
-    done = run_leased(ask, recipe_for(ask), runtime.pool, {}, give_up=time.monotonic() + 0.1)
+    done = run_leased(ask, recipe_for(ask), warm_runtime.pool, {}, give_up=time.monotonic() + 0.1)
     assert (done.status, done.timed_out, done.returncode) == ("timed_out", True, 124)
     assert "Timeout" in done.stderr and "no interpreter" in (done.error or "")
     assert eventually(lambda: living(ask.interpreter))
 
 
-def test_an_import_that_once_took_too_long_holds_no_later_run(runtime: WarmRuntime, ask: RunRequest) -> None:
-    run_leased(ask, recipe_for(ask), runtime.pool, {}, give_up=time.monotonic() + 0.1)
-    assert runtime.run(ask).stdout == "False\n"
+def test_an_import_that_once_took_too_long_holds_no_later_run(warm_runtime: WarmRuntime, ask: RunRequest) -> None:
+    run_leased(ask, recipe_for(ask), warm_runtime.pool, {}, give_up=time.monotonic() + 0.1)
+    assert warm_runtime.run(ask).stdout == "False\n"
     go_on(ask)
-    assert eventually(lambda: ("slow",) in [one.recipe.imports for one in runtime.pool.interpreters()])
-    assert runtime.run(ask).stdout == "True\n"
+    assert eventually(lambda: ("slow",) in [one.recipe.imports for one in warm_runtime.pool.interpreters()])
+    assert warm_runtime.run(ask).stdout == "True\n"
 
 
-def test_the_start_of_an_interpreter_takes_nothing_of_the_timeout(runtime: WarmRuntime, ask: RunRequest) -> None:
+def test_the_start_of_an_interpreter_takes_nothing_of_the_timeout(warm_runtime: WarmRuntime, ask: RunRequest) -> None:
     (packages_of(ask.interpreter) / "slow.py").write_text("import time; time.sleep(0.6)")
-    assert runtime.run(replace(ask, timeout_s=0.4)).stdout == "True\n"
+    assert warm_runtime.run(replace(ask, timeout_s=0.4)).stdout == "True\n"
 
 
 def test_closing_ends_a_start_that_hangs(
-    runtime: WarmRuntime, ask: RunRequest, caplog: pytest.LogCaptureFixture
+    warm_runtime: WarmRuntime, ask: RunRequest, caplog: pytest.LogCaptureFixture
 ) -> None:
-    run_leased(ask, recipe_for(ask), runtime.pool, {}, give_up=time.monotonic() + 0.1)
+    run_leased(ask, recipe_for(ask), warm_runtime.pool, {}, give_up=time.monotonic() + 0.1)
     assert eventually(lambda: living(ask.interpreter))
-    runtime.close()
+    warm_runtime.close()
     assert eventually(lambda: not living(ask.interpreter)) and "Traceback" not in caplog.text
 
 

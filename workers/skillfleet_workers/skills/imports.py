@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from .models import Skill
-from .script_files import Stamp, has_module, module_folders, script_files
+from .script_files import Stamp, folders_beside, has_module, script_files
 
 MOST_MODULES = 64
 MOST_NAME = 100
@@ -48,8 +48,9 @@ class SkillImports:
 
     def of(self, skill: Skill, source: str | None) -> tuple[str, ...]:
         """What to load ahead, in an order that does not change; `source`: of the script that will run."""
+        scripts = dict(script_files(skill.root))
         found = frozenset[str]().union(
-            *(_imports_of_file(skill.root / path, stamp) for path, stamp in _python(skill))
+            *(_imports_of_file(skill.root / path, stamp) for path, stamp in scripts.items() if path.endswith(".py"))
         )
         if source is not None and len(source) <= MOST_SOURCE_BYTES:
             found |= imports_of(source)
@@ -58,13 +59,9 @@ class SkillImports:
             if len(known) > MOST_MODULES:
                 known = found
             self._seen[skill.root] = known
-        own = module_folders(skill.root)  # what lies there may change between two runs
+        own = folders_beside(skill.root, scripts)  # what lies there may change between two runs
         foreign = (name for name in sorted(known) if not has_module(own, name.partition(".")[0]))
         return tuple(dict.fromkeys((*skill.preload, *foreign)))[:MOST_MODULES]
-
-
-def _python(skill: Skill) -> Iterator[tuple[str, Stamp]]:
-    return ((path, stamp) for path, stamp in script_files(skill.root) if path.endswith(".py"))
 
 
 @lru_cache(maxsize=4096)

@@ -25,8 +25,12 @@ def script_files(root: Path) -> Iterator[tuple[str, Stamp]]:
 
 
 def module_folders(root: Path) -> set[Path]:
+    return folders_beside(root, (path for path, _ in script_files(root)))
+
+
+def folders_beside(root: Path, scripts: Iterable[str]) -> set[Path]:
     """Where scripts of the skill find modules of its own: its root, and beside each of them."""
-    return {root, root / SCRIPTS, *((root / path).parent for path, _ in script_files(root))}
+    return {root, root / SCRIPTS, *((root / path).parent for path in scripts)}
 
 
 def has_module(folders: Iterable[Path], name: str) -> bool:

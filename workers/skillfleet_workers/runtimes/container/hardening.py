@@ -8,13 +8,13 @@ from typing import Any
 from docker.types import Mount, Ulimit
 
 from ..base import Limits, Network
+from ..cgroup import CPU_PERIOD_US
 from ..inside.config import NO_CORE
 from ..sandbox import outermost
 
 CLOSED_TOP = Path("/root")
 """Other users can't walk through this folder of an image: what is shown below it would be out of reach."""
 
-CPU_PERIOD_US = 100_000
 NO_QUOTA = -1
 OWN_PROCESSES = 4
 """Of the container itself: its init, the interpreter's two threads and the init of the run."""

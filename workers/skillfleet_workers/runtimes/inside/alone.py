@@ -80,7 +80,7 @@ def main() -> None:
     for descriptor in theirs:
         os.close(descriptor)
     ordered = attend(child, streams, woken, frames)
-    tell_end(config, frames, child, ordered)  # type: ignore[arg-type]
+    tell_end(config, frames, child, ordered)
     for stream, kind in streams.items():
         while piece := os.read(stream, PIECE_BYTES):
             frames.say(kind, piece)

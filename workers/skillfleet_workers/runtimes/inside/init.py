@@ -17,6 +17,16 @@ from . import script
 from .config import Config
 from .nest import drop_capabilities, enter, furnish, libc, strip
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the true one is in a module that costs much to load
+    from typing import Protocol
+
+    class Control(Protocol):
+        """Where a run's lines are said: a socket, or what stands in for one."""
+
+        def sendall(self, line: bytes, /) -> None: ...
+
+
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 KILLED = _signal.SIGKILL
@@ -119,7 +129,7 @@ def bury_orphans(child: int) -> None:
         pass
 
 
-def tell_end(config: Config, control: _socket.socket, child: int, ordered: bool) -> None:
+def tell_end(config: Config, control: Control, child: int, ordered: bool) -> None:
     _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
     if ordered:
         os.kill(child, KILLED)
@@ -173,7 +183,7 @@ def _kill_below() -> int:
         others += sum(os.waitpid(pid, 0)[1] & 0x7F == KILLED and pid not in ending for pid in below)
 
 
-def _say(control: _socket.socket, line: str) -> None:
+def _say(control: Control, line: str) -> None:
     try:
         control.sendall(line.encode() + b"\n")
     except OSError:
