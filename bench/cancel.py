@@ -17,6 +17,7 @@ from skillfleet.local.children import Children
 from skillfleet_workers.wire.contract import RUN_PYTHON
 
 from .fleet import PATIENCE_S, SKILL, BenchError, SkillFleet, bench_settings
+from .measure import heading, row, summary
 
 PROCESSES = 3
 SCRIPT = """
@@ -37,6 +38,13 @@ class Deaths:
 
     after_cancel: list[float]
     after_deadline: list[float]
+
+
+def cancel(cancels: int, deadlines: int) -> None:
+    heading("Until the last process of a running script is dead, daemons included (ms)")
+    deaths = measure_deaths(cancels, deadlines)
+    print(row("after a cancellation", summary(deaths.after_cancel), "ms"))
+    print(row("after its deadline", summary(deaths.after_deadline), "ms"))
 
 
 def measure_deaths(cancels: int, deadlines: int) -> Deaths:

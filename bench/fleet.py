@@ -58,6 +58,15 @@ def conversation_script(folder: Path, calls: int = CALLS_A_CONVERSATION) -> Path
     return path
 
 
+def wait_until_up(fleet: Fleet) -> None:
+    """Raises: BenchError."""
+    give_up = time.monotonic() + PATIENCE_S
+    while {process.role for process in fleet.running()} != {"orchestrator", "worker"}:
+        if time.monotonic() > give_up:
+            raise BenchError("our orchestrator and worker did not come up")
+        time.sleep(0.05)
+
+
 class SkillFleet:
     """An orchestrator process and a worker process."""
 
@@ -70,14 +79,7 @@ class SkillFleet:
         self._script = load_script(conversation_script(settings.state_dir))
         self._ledger = RedisLedger(RedisUrls.of(settings), settings.fleet)
         self._calls = ToolCalls(settings)
-        self._wait_until_up()
-
-    def _wait_until_up(self) -> None:
-        give_up = time.monotonic() + PATIENCE_S
-        while {process.role for process in self._fleet.running()} != {"orchestrator", "worker"}:
-            if time.monotonic() > give_up:
-                raise BenchError("our orchestrator and worker did not come up")
-            time.sleep(0.05)
+        wait_until_up(fleet)
 
     def call(self, count: int) -> float:
         return self._calls.run(count)

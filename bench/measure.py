@@ -43,6 +43,15 @@ def summary(samples: Sequence[float]) -> Summary:
     )
 
 
+def heading(text: str) -> None:
+    print(f"\n{text}", flush=True)
+
+
+def listed(values: Mapping[str, float]) -> str:
+    """The dearest first."""
+    return ", ".join(f"{name} {value:.1f}" for name, value in sorted(values.items(), key=lambda item: -item[1]))
+
+
 def row(name: str, found: Summary, unit: str, ratio: str = "") -> str:
     p99 = f", p99 {found.p99:.2f}" if found.runs >= ENOUGH_FOR_P99 else ""
     spread = f"({found.low:.2f} to {found.high:.2f}{p99}, {found.runs} runs)"

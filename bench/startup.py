@@ -1,11 +1,12 @@
 """From `skillfleet submit` with nothing running to the first model request, by the true command line."""
 
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from skillfleet.settings import OrchestratorSettings
 from skillfleet_workers.wire.contract import RUN_PYTHON
 
 from .fleet import SKILL, BenchError, bench_settings
+from .measure import heading
 from .sides import ANSWER, SCRIPT
 
 CALL = ("call_1", RUN_PYTHON.tool, f'{{"skill_name": "{SKILL}", "script": "{SCRIPT}"}}')
@@ -37,6 +39,30 @@ class Start:
     script_started: float
     answered: float
     ended: float
+
+
+MEANING = {
+    "redis_started": "python and imports, until redis starts",
+    "redis_ready": "redis is ready",
+    "submitted": "the conversation is stored",
+    "claimed": "claimed; the model is about to be asked",
+    "first_request": "FIRST MODEL REQUEST at the provider",
+    "script_started": "the worker is up, its first script starts",
+    "answered": "the conversation has its answer",
+    "ended": "submit has ended, nothing runs",
+}
+
+
+def startup(times: int) -> None:
+    heading(f"`skillfleet submit` with nothing running (ms, median of {times}; what came between)")
+    starts = [measure_start() for _ in range(times)]
+    last = 0.0
+    for field in fields(Start):
+        value = statistics.median(getattr(start, field.name) for start in starts)
+        print(f"  {MEANING[field.name]:<44}{value:>7.0f}  {value - last:>+6.0f}")
+        last = value
+    for module in ("openai", "celery", "skillfleet.cli"):
+        print(f"  importing {module} alone{import_ms(module):>{42 - len(module)}.0f}")
 
 
 class _Provider:

@@ -1,0 +1,1 @@
+"""A durable-execution library, for orientation."""

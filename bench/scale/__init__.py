@@ -1,0 +1,1 @@
+"""Many conversations, long ones, and long queues."""
