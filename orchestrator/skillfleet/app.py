@@ -71,7 +71,8 @@ def models_of(settings: OrchestratorSettings) -> Models:
 
 def make_ledger(settings: OrchestratorSettings, *, bell: str = "") -> RedisLedger:
     ttl_s = settings.result_ttl_hours * 3600
-    return RedisLedger(RedisUrls.of(settings), settings.fleet, bell=bell, ttl_s=ttl_s)
+    urls = RedisUrls.of(settings)
+    return RedisLedger(urls, settings.fleet, bell=bell, ttl_s=ttl_s, replicas=settings.replicas)
 
 
 def make_driver(
@@ -85,7 +86,14 @@ def make_driver(
         name,
         Blobs(ledger.client, settings.result_ttl_hours * 3600),
     )
-    return Driver(ledger, models_of(settings), calls, slots=settings.slots, only=only)
+    return Driver(
+        ledger,
+        models_of(settings),
+        calls,
+        slots=settings.slots,
+        only=only,
+        grace_s=0 if only is not None else settings.grace_s,
+    )
 
 
 def make_presence(settings: OrchestratorSettings, client: redis.Redis) -> Presence:

@@ -1,8 +1,9 @@
-"""The event stream of a conversation: what happened, in order, without a gap. Followers and history read it."""
+"""What followers and history read of a conversation: its event stream (what happened, in order, without a gap), and
+its live stream (what is worth seeing while it happens)."""
 
 import json
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
 
 from skillfleet_workers.wire.shown import readable_arguments
 
@@ -10,19 +11,25 @@ from .conversations.messages import Message
 from .conversations.models import Conversation, ToolRun
 from .conversations.moves import CallModel, Effect, RunTool
 
-EntryType = Literal[
-    "submitted", "message", "turn", "call", "started", "progress", "result", "paused", "resumed", "ended"
+EventType = Literal[
+    "submitted", "message", "turn", "call", "started", "failed", "returned", "result", "paused", "resumed", "ended"
 ]
+LiveType = Literal["progress", "output", "token"]
+EntryType = EventType | LiveType
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`submitted`: the spec's summary; `message`: one Message of the transcript; `turn`: the model is asked;
-    `call`: a call was sent; `started`, `progress` (what it is busy with before its script runs), `result`: by the
-    worker; `paused`, `resumed`: from here on nothing new is started, or it is again; `ended`: the terminal status,
-    once.
+    """Events: `submitted`: the spec's summary; `message`: one Message of the transcript; `turn`: the model is asked;
+    `call`: a call was sent; `started`, `failed` (its script has, and is run again), `returned` (its worker has
+    to go, and has ended it), `result`: by the worker; `paused`, `resumed`: from here on nothing new is started, or
+    it is again; `ended`: the terminal status, once.
 
-    `cursor` is where a follower reads on; `at` is seconds since the epoch.
+    Of the live stream, which is bounded and forgets: `progress`: what a call is busy with before its script runs;
+    `output`: what its script writes; `token`: what the model says. They name their call's `key`, or the `turn`.
+
+    `seq` of an event is its number; of a live entry that of the event that it comes after. `cursor` is where a
+    follower reads on; `at` is seconds since the epoch.
     """
 
     seq: int
@@ -30,10 +37,45 @@ class Entry:
     type: EntryType
     data: dict[str, Any]
     cursor: str = ""
+    live: bool = False
 
 
-Told = tuple[EntryType, str]
+Told = tuple[EventType, str]
 """An entry that is not in the stream yet: its type and the JSON of its data."""
+
+LiveTold = tuple[LiveType, str]
+
+
+def token(turn: int, text: str) -> LiveTold:
+    """What the model has said more since the last one, in this turn (counted from 1)."""
+    return "token", json.dumps({"turn": turn, "text": text})
+
+
+@dataclass(slots=True)
+class Position:
+    """How far a follower has come: the cursor of either stream, and as text a cursor of both."""
+
+    events: str
+    live: str | None
+
+    @classmethod
+    def at(cls, cursor: str, *, live: bool) -> Self:
+        events, _, lives = cursor.partition("/")
+        # Both streams number their entries by the time: one that knows no live entry begins where its event was.
+        return cls(events, (lives or events) if live else None)
+
+    def passed(self, entry: Entry) -> Entry:
+        """The entry, from whose cursor on both streams can be read."""
+        if entry.live:
+            self.live = entry.cursor
+        else:
+            self.events = entry.cursor
+        return replace(entry, cursor=self.events if self.live is None else f"{self.events}/{self.live}")
+
+
+def in_order(events: list[Entry], live: list[Entry]) -> list[Entry]:
+    """Both streams as one."""
+    return sorted([*events, *live], key=lambda entry: (entry.seq, entry.live)) if live else events
 
 
 def opening(conversation: Conversation) -> list[Told]:

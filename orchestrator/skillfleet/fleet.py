@@ -1,15 +1,16 @@
 """Fleet: the public Python API, the same verbs as the command line."""
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from types import TracebackType
 from typing import Self
 
-import redis
-
+from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.connection import load_settings
+from skillfleet_workers.wire.fitness import read_facts
 from skillfleet_workers.wire.presence import LiveProcess
 
 from .conversations.dead import DeadReport, dead_report, repeated
@@ -17,9 +18,10 @@ from .conversations.descent import continued, forked, retried
 from .conversations.ledger import DeadCall
 from .conversations.models import Conversation, ConversationSpec
 from .conversations.report import Report, report
-from .errors import BadRequestError, NoBrokerError, NoFleetError, UnknownConversationError
-from .events import Entry
+from .errors import BadRequestError, NoFleetError, UnknownConversationError
+from .events import Entry, Position
 from .local.access import Access
+from .outage import Outages
 from .settings import OrchestratorSettings
 from .submission import Submission, child_of, new_id
 
@@ -28,6 +30,8 @@ FLEET_GONE_S = 30.0
 
 BATCH_CHUNK = 100
 """Conversations of a batch that are accepted in one round trip."""
+
+log = logging.getLogger(__name__)
 
 
 class Fleet:
@@ -41,8 +45,12 @@ class Fleet:
     Raises (every verb): SettingsError, NoBrokerError; UnknownConversationError where an id is given.
     """
 
-    def __init__(self, settings: OrchestratorSettings | None = None) -> None:
+    def __init__(
+        self, settings: OrchestratorSettings | None = None, *, notice: Callable[[str], None] = log.warning
+    ) -> None:
+        """`notice`: is told when redis is away, and when it is back."""
         self.settings = settings or load_settings(OrchestratorSettings)
+        self._notice = notice
         self._access = Access(self.settings)
 
     def __enter__(self) -> Self:
@@ -118,36 +126,42 @@ class Fleet:
         asked = Submission.of({"prompt": prompt})
         return self._accept(child_of(forked(self._load(conversation_id), new_id(), at, asked.prompt)), detach)
 
-    def follow(self, conversation_id: str, after: str = "0") -> Iterator[Entry | None]:
-        """What happens, from the beginning, then live, to the end; None about every second of silence.
+    def follow(self, conversation_id: str, after: str = "0", *, live: bool = True) -> Iterator[Entry | None]:
+        """What happens, from the beginning (or beyond the cursor `after` of any entry), then as it comes, to the end;
+        None about every second of silence. `live`: with the live stream, which is bounded and forgets.
+
+        Waits for a redis that is away, about a minute, and goes on where it was: each event once, in order.
 
         Raises:
             NoFleetError: nobody has moved it for a while, and no orchestrator lives.
         """
-        self._load(conversation_id)
+        outages, position = self._outages(conversation_id), Position.at(after, live=live)
+        all_told = outages.wait_for(partial(self._access.ledger.ended, conversation_id, 0.0))
         quiet_since = time.monotonic()
         while True:
-            with _redis_at_hand(conversation_id):
-                entries = self._access.ledger.entries(conversation_id, after, 1.0)
-            for entry in entries:
-                after, quiet_since = entry.cursor, time.monotonic()
+            read = partial(self._access.ledger.entries, conversation_id, position.events, 1.0, position.live)
+            entries = outages.attempt(read)
+            for entry in map(position.passed, entries or ()):
+                quiet_since = time.monotonic()
                 yield entry
                 if entry.type == "ended":
                     return
-            self._check_alive(conversation_id, time.monotonic() - quiet_since)
+            if all_told and entries == []:  # `after` is the end's
+                return
+            if entries is None or not outages.attempt(partial(self._is_served, conversation_id, quiet_since)):
+                quiet_since = time.monotonic()  # the fleet needs a moment too
             yield None
 
     def status(self, conversation_id: str) -> Report:
         return report(self._load(conversation_id), time.time())
 
     def result(self, conversation_id: str) -> Report:
-        """The report of the ended conversation; waits for its end."""
-        self._load(conversation_id)
-        began = time.monotonic()
-        with _redis_at_hand(conversation_id):
-            while not self._access.ledger.ended(conversation_id, 1.0):
-                self._check_alive(conversation_id, time.monotonic() - began)
-        return self.status(conversation_id)
+        """The report of the ended conversation; waits for its end, and for a redis that is away, as `follow`."""
+        outages, quiet_since = self._outages(conversation_id), time.monotonic()
+        while not (ended := outages.attempt(partial(self._access.ledger.ended, conversation_id, 1.0))):
+            if ended is None or not outages.attempt(partial(self._is_served, conversation_id, quiet_since)):
+                quiet_since = time.monotonic()
+        return outages.wait_for(partial(self.status, conversation_id))
 
     def transcript(self, conversation_id: str) -> Conversation:
         return self._load(conversation_id)
@@ -199,8 +213,8 @@ class Fleet:
         return self._access.running(role)
 
     def redis_facts(self) -> dict[str, str]:
-        """What redis says of itself (its INFO)."""
-        return {name: str(value) for name, value in self._access.ledger.client.info().items()}
+        """What redis says of itself, as far as this user may ask."""
+        return read_facts(self._access.ledger.client)
 
     def look_after(self) -> bool:
         """Start again what is ours and has died. Whether it was redis."""
@@ -218,10 +232,26 @@ class Fleet:
                 f"`skillfleet submit --continue {conversation_id} PROMPT` goes on from it"
             )
 
-    def _check_alive(self, conversation_id: str, quiet_s: float) -> None:
+    def _outages(self, conversation_id: str) -> Outages:
+        kept = f"what it accepted is kept, `skillfleet follow {conversation_id}` shows it"
+        outages = Outages(self._notice, self.look_after, kept)
+        outages.wait_for(partial(self._load, conversation_id))
+        return outages
+
+    def _is_served(self, conversation_id: str, quiet_since: float) -> bool:
+        """Or may still be.
+
+        Raises:
+            NoFleetError: it will not be.
+            UnknownConversationError: redis came back without it.
+        """
         self.look_after()
+        if not self._access.ledger.client.exists(keys.state(conversation_id)):
+            raise UnknownConversationError(conversation_id)
+        quiet_s = time.monotonic() - quiet_since
         if not self.lone and quiet_s > FLEET_GONE_S and not self.running("orchestrator"):
             raise NoFleetError(f"no orchestrator is running; {conversation_id} waits for one (`skillfleet up`)")
+        return True
 
     def _dead(self, call_id: str) -> DeadCall:
         call = self._access.ledger.find_dead(call_id)
@@ -241,12 +271,3 @@ def _asked(ask: Callable[[str], bool], conversation_id: str) -> bool:
         return ask(conversation_id)
     except KeyError:
         raise UnknownConversationError(conversation_id) from None
-
-
-@contextmanager
-def _redis_at_hand(conversation_id: str) -> Iterator[None]:
-    try:
-        yield
-    except redis.RedisError as error:
-        kept = f"what it accepted is kept, `skillfleet follow {conversation_id}` shows it"
-        raise NoBrokerError(f"lost redis: {error}; {kept}") from None

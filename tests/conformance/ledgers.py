@@ -7,7 +7,7 @@ from typing import Protocol, cast
 from tests.conversation_steps import NOW, make_spec
 
 from skillfleet.conversations.engine import step
-from skillfleet.conversations.ledger import Claim, Ledger
+from skillfleet.conversations.ledger import FORMAT, Claim, Ledger
 from skillfleet.conversations.memory_calls import MemoryCallLedger
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.memory_store import MemoryStore
@@ -41,6 +41,8 @@ class World(Protocol):
         """The conversation is gone, but not from what is due."""
         ...
 
+    def write_as_later_release(self, conversation_id: str) -> None: ...
+
 
 @dataclass
 class MemoryWorld:
@@ -67,6 +69,11 @@ class MemoryWorld:
         kept = self.store.find(conversation_id)
         assert kept is not None
         kept.expires_at = self.time
+
+    def write_as_later_release(self, conversation_id: str) -> None:
+        kept = self.store.find(conversation_id)
+        assert kept is not None
+        kept.format = FORMAT + 1
 
 
 class RedisWorld:
@@ -106,6 +113,13 @@ class RedisWorld:
 
     def forget(self, conversation_id: str) -> None:
         assert self.client.delete(keys.state(conversation_id)) == 1
+
+    def write_as_later_release(self, conversation_id: str) -> None:
+        state = keys.state(conversation_id)
+        stored = cast(str, self.client.hget(state, "state"))
+        head = f'{{"format":{FORMAT},'
+        assert stored.startswith(head)
+        self.client.hset(state, "state", stored.replace(head, f'{{"format":{FORMAT + 1},"added_later":1,', 1))
 
 
 def submitted(world: World, name: str = "c1") -> None:

@@ -199,18 +199,3 @@ def test_the_tools_that_a_result_brings_reach_the_orchestrator_and_not_the_follo
     found = record(world).result
     assert found is not None and found.tools == tools
     assert "tools" not in world.ledger.entries("c1", "0", 0)[-1].data
-
-
-def test_progress_stands_in_the_stream_while_its_attempt_is_wanted(world: World) -> None:
-    two_calls_out(world)
-    assert not world.calls.progress(FIRST, "not begun")
-    world.calls.claim(FIRST, "w1")
-    quiet = len(sequence(world))
-    assert world.calls.progress(FIRST, "Resolved 6 packages")
-    world.calls.claim(AGAIN, "w2")
-    assert not world.calls.progress(FIRST, "too late")
-    assert sequence(world)[quiet:] == [(quiet + 1, "progress"), (quiet + 2, "started")]
-    assert world.ledger.entries("c1", "0", 0)[quiet].data == {"key": "1.0", "text": "Resolved 6 packages"}
-    world.ledger.cancel("c1")
-    assert not world.calls.progress(AGAIN, "nobody waits")
-    assert len(sequence(world)) == quiet + 2

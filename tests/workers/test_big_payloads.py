@@ -8,7 +8,7 @@ from celery.exceptions import Ignore
 from tests.conformance.ledgers import RedisWorld, claimed, commit_steps, submitted
 from tests.conversation_steps import asks, run_python
 
-from skillfleet.conversations.moves import Submitted
+from skillfleet.conversations.moves import CancelRequested, Submitted
 from skillfleet_workers.heartbeat import Heartbeat
 from skillfleet_workers.tasks import CallRunner
 from skillfleet_workers.terms import task_terms
@@ -21,6 +21,9 @@ from skillfleet_workers.wire.execution import ScriptExecution
 
 CALL = CallRef(conversation_id="c1", turn=1, index=0)
 TTL_S = 60
+FOREVER, GONE = -1, -2
+"""Of `TTL`: never expires; is not there."""
+
 LONG = "x = 'é漢🦊'\n" * (INLINE_BYTES // 10)
 
 
@@ -44,7 +47,7 @@ def test_what_is_big_travels_by_reference_and_arrives_whole(world: RedisWorld, b
     sent = blobs.referred(message(**big))
     assert len(sent.model_dump_json()) < 1000
     assert sent.request == {"skill_name": "lab"}
-    assert all(0 < world.client.ttl(key) <= TTL_S for key in sent.references.values())
+    assert {world.client.ttl(key) for key in sent.references.values()} == {FOREVER}
     assert blobs.resolved(CallMessage.model_validate_json(sent.model_dump_json())) == message(**big)
 
 
@@ -58,6 +61,27 @@ def test_a_call_that_is_sent_again_stores_its_payload_once(world: RedisWorld) ->
     blobs = Blobs(world.client, TTL_S)
     assert blobs.referred(message(script=LONG)) == blobs.referred(message(script=LONG))
     assert len(list(world.client.scan_iter(keys.blob("c1", "*")))) == 1
+
+
+def test_what_was_stored_for_a_conversation_expires_when_the_conversation_does(world: RedisWorld) -> None:
+    blobs = Blobs(world.client, TTL_S)
+    stored = [*blobs.referred(message(a=LONG, b=LONG + "!")).references.values()]
+    assert blobs.referred(message(a=LONG)).references["a"] in stored
+    world.ledger.cancel("c1")
+    commit_steps(world, claimed(world), CancelRequested())
+    left = [world.client.ttl(key) for key in (*stored, keys.state("c1"))]
+    assert GONE not in left
+    assert max(left) - min(left) <= 1
+    assert FOREVER not in left
+
+
+@pytest.mark.parametrize("ended", ["c1", "never was"])
+def test_what_is_stored_too_late_expires_by_itself(world: RedisWorld, ended: str) -> None:
+    world.ledger.cancel("c1")
+    commit_steps(world, claimed(world), CancelRequested())
+    ref = CALL.model_copy(update={"conversation_id": ended})
+    sent = Blobs(world.client, TTL_S).referred(CallMessage(ref=ref, request={"script": LONG}))
+    assert 0 < world.client.ttl(sent.references["script"]) <= TTL_S
 
 
 def test_a_worker_runs_what_was_referred_to_and_leaves_alone_what_is_gone(world: RedisWorld) -> None:

@@ -13,6 +13,7 @@ import pytest
 from tests.conformance.harness import eventually
 from tests.conformance.ledgers import RedisWorld, claimed, commit_steps, submitted
 from tests.conversation_steps import asks, run_python
+from tests.system.network import network_to
 from tests.system.servers import RedisServer
 
 from skillfleet.conversations.moves import DeadlinePassed, Submitted
@@ -175,6 +176,19 @@ def test_it_hears_again_after_redis_was_killed_and_came_back(
             assert eventually(lambda: "cannot hear" in caplog.text)
             server.start()
             world = one_call_out(urls)
+            assert eventually(lambda: world.ledger.cancel("c1") and "c1" in heard)
+
+
+def test_it_hears_again_after_its_connection_fell_silent(state_dir: Path) -> None:
+    heard: set[str] = set()
+    with RedisServer(state_dir / "redis") as server, network_to(server.port) as network:
+        world = one_call_out(RedisUrls(server.url))
+        channel = FleetKeys("test").control
+        with listening(RedisUrls(f"redis://127.0.0.1:{network.port}/0"), heard.add):
+            assert eventually(lambda: world.client.pubsub_numsub(channel)[0][1] == 2)
+            network.dead = True
+            assert eventually(lambda: network.swallowed > 0)
+            network.dead = False
             assert eventually(lambda: world.ledger.cancel("c1") and "c1" in heard)
 
 

@@ -128,7 +128,7 @@ def test_a_dot_env_that_is_not_utf_8_is_named(here: Path) -> None:
         (
             "SKILLFLEET_REDIS_URL",
             "host:6379",
-            "is not a redis URL; write redis://host:6379/0, rediss://... or unix:///path",
+            "is not a redis URL; write redis://host:6379/0, rediss://..., unix:///path or sentinel://host1,host2/0?master=NAME",
         ),
     ],
 )

@@ -2,18 +2,23 @@
 
 import logging
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from celery import Celery
-from celery.apps.worker import Worker
+from celery.apps import worker as celery_worker
+from celery.worker import state as celery_state
 
 from .control import ControlChannel
+from .ending import Ending
 from .environments.build import Environments
 from .heartbeat import Heartbeat
+from .pool import Pool
 from .runtimes.host import host_runtime
 from .runtimes.isolation import at_least
 from .scratch import scratch_folder
@@ -22,6 +27,7 @@ from .skills.catalog import SkillCatalog
 from .tasks import CallRunner, register_tasks
 from .terms import SkillTerms
 from .tools import Toolbox
+from .watchdog import STALLED_AFTER_S, STALLED_EXIT, Watchdog
 from .wire.artifacts import prune_artifacts
 from .wire.blobs import Blobs
 from .wire.calls import CallLedger
@@ -30,15 +36,48 @@ from .wire.connection import RedisUrls, SettingsError, worker_name
 from .wire.keys import FleetKeys
 from .wire.presence import LiveProcess, Presence
 
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+@dataclass(frozen=True, slots=True)
+class Wired:
+    """The app with its tasks, the worker's name, and what proves that its calls live."""
+
+    app: Celery
+    name: str
+    heartbeat: Heartbeat
+
+
+class Worker(celery_worker.Worker):
+    """Celery's, whose end is ours: its own waits for what runs, however long."""
+
+    ending: Ending
+
+    def install_platform_tweaks(self, worker: object) -> None:
+        """No handlers of signals."""
+
+    def stop(self, in_sighandler: bool = False, exitcode: int | None = None) -> None:
+        """Also when it was asked to over Celery's remote control."""
+        self.ending.begin()
+        super().stop(in_sighandler, exitcode)
+
+    def end(self, exit_code: int = 0) -> None:
+        """The second time: without any more grace. Safe in a signal handler."""
+        if celery_state.should_stop is None:
+            celery_state.should_stop = exit_code  # type: ignore[assignment]
+            self.ending.begin(exit_code)
+        else:
+            self.ending.hurry()
+
 
 @contextmanager
-def wired(settings: WorkerSettings, *, queue: str = "", lone: bool = False) -> Iterator[tuple[Celery, str]]:
-    """The app with its tasks, and the worker's name; all that it keeps resident ends with the block."""
+def wired(settings: WorkerSettings, *, queue: str = "", lone: bool = False) -> Iterator["Wired"]:
+    """All that it keeps resident ends with the block."""
     with scratch_folder(settings.state_dir / "work") as scratch:
         yield from _wired(settings, scratch, queue, lone)
 
 
-def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> Iterator[tuple[Celery, str]]:
+def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> Iterator["Wired"]:
     client = RedisUrls.of(settings).client()
     name = worker_name()
     catalog = SkillCatalog(settings.skills_folder)
@@ -70,7 +109,7 @@ def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> I
     heartbeat = Heartbeat(ledger)
     control = ControlChannel(client, FleetKeys(settings.fleet).control, heartbeat.call_off)
     app = make_celery(settings, queue=queue)
-    app.conf.worker_consumer = f"{__package__}.consumer:Consumer"
+    app.conf.update(worker_consumer=f"{__package__}.consumer:Consumer", broker_connection_max_retries=None)
     blobs = Blobs(client, settings.result_ttl_hours * 3600)
     terms = SkillTerms(catalog, lambda skill: runtime.isolation_of(skill, skill.root))
     register_tasks(app, toolbox, CallRunner(ledger, heartbeat, name, terms, blobs))
@@ -88,7 +127,7 @@ def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> I
     control.start()
     presence.start()
     try:
-        yield app, name
+        yield Wired(app, name, heartbeat)
     finally:
         presence.close()
         control.close()
@@ -97,21 +136,43 @@ def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> I
 
 
 def run_worker(settings: WorkerSettings, *, queue: str = "", lone: bool = False) -> int:
-    """Serve calls until SIGTERM (finish what runs) or SIGINT; the exit code."""
+    """Serve calls until SIGTERM or SIGINT: then finish what runs within the grace time, and hand back what cannot (at
+    once, with a second signal); the exit code. Who serves a single submit has nobody to finish it for."""
     logging.basicConfig(
         level=settings.log_level, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
-    # Celery's own line per task would write scripts and their output into the log.
-    logging.getLogger("celery.app.trace").setLevel("WARNING")
-    with wired(settings, queue=queue, lone=lone) as (app, name):
-        worker = Worker(
-            app=app,
-            hostname=f"worker@{name}",
-            pool="threads",
-            concurrency=settings.concurrency,
-            without_gossip=True,
-            without_mingle=True,
-            loglevel=settings.log_level,
+    # Celery's own lines per task: one would write scripts and their output into the log, one says what ours says.
+    for name in ("celery.app.trace", "celery.worker.strategy"):
+        logging.getLogger(name).setLevel("WARNING")
+    with wired(settings, queue=queue, lone=lone) as parts:
+        return serve(parts, settings, grace_s=0 if lone else settings.grace_s)
+
+
+def serve(parts: Wired, settings: WorkerSettings, *, grace_s: float, stalled_after_s: float = STALLED_AFTER_S) -> int:
+    """The exit code: not 0 when it has stalled, and is to be started again."""
+    worker = Worker(
+        app=parts.app,
+        hostname=f"worker@{parts.name}",
+        pool=Pool,
+        concurrency=settings.concurrency,
+        without_gossip=True,
+        without_mingle=True,
+        loglevel=settings.log_level,
+    )
+    worker.ending = Ending(parts.heartbeat, grace_s)
+    for number in ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+            signal.signal(number, lambda *_: worker.end())
+    queues = [queue.name for queue in parts.app.conf.task_queues]
+    with RedisUrls.of(settings).client(broker=True) as broker:
+        watchdog = Watchdog(
+            waiting=lambda: sum(broker.llen(name) for name in queues),
+            taken=lambda: celery_state.all_total_count[0],
+            free=lambda: parts.heartbeat.takes_calls and parts.heartbeat.busy < settings.concurrency,
+            stalled=lambda: worker.end(STALLED_EXIT),
+            after_s=stalled_after_s,
         )
-        worker.start()
-        return int(worker.exitcode or 0)
+        with closing(watchdog):
+            watchdog.start()
+            worker.start()
+    return int(worker.exitcode or 0)

@@ -7,7 +7,8 @@ import redis
 import typer
 
 from .settings import WorkerSettings, forget_model_keys
-from .wire.connection import NO_BROKER_EXIT, SETTINGS_EXIT, SettingsError, load_settings
+from .wire.connection import NO_BROKER_EXIT, SETTINGS_EXIT, RedisUrls, SettingsError, load_settings
+from .wire.fitness import require_fit
 from .wire.parent import end_with_parent
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ def worker(
     from .app import run_worker  # noqa: PLC0415  Celery costs half a second that other commands need not pay
 
     try:
+        with RedisUrls.of(settings).client() as client:
+            require_fit(client)
         return run_worker(settings, queue=queue, lone=lone)
     except redis.RedisError as error:
         print(f"skillfleet: redis: {error}; start it or set SKILLFLEET_REDIS_URL", file=sys.stderr)

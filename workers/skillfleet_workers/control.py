@@ -9,6 +9,10 @@ import redis
 LOOK_EVERY_S = 0.2
 """How long closing may have to wait."""
 
+UNANSWERED = 25
+"""redis-py sends a ping with each look, once nothing has come for a while: so many without an answer, and the other
+end is held for gone."""
+
 RECONNECT_S = 0.5
 
 log = logging.getLogger(__name__)
@@ -48,3 +52,5 @@ class ControlChannel:
             while not self._stop.is_set():
                 if message := channel.get_message(timeout=LOOK_EVERY_S):
                     self._call_off(message["data"])
+                if channel.health_check_response_counter > UNANSWERED:
+                    raise redis.TimeoutError("the connection is silent")

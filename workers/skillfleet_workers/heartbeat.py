@@ -23,6 +23,9 @@ class Heartbeat:
         self._ledger, self._every_s = ledger, every_s
         self._running: dict[CallRef, threading.Event] = {}
         self._called_off: deque[str] = deque(maxlen=REMEMBERED)
+        self._ends_all = False
+        self.takes_calls = True
+        """False once the worker has to end: what comes to it then is for others."""
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
@@ -40,7 +43,7 @@ class Heartbeat:
         cancelled = threading.Event()
         with self._lock:
             self._running[ref] = cancelled
-            if ref.conversation_id in self._called_off:
+            if self._ends_all or ref.conversation_id in self._called_off:
                 cancelled.set()
         try:
             yield cancelled
@@ -57,6 +60,23 @@ class Heartbeat:
                 self._running[ref].set()
         for ref in unwanted:
             log.info("call %s is called off", ref.task_id)
+
+    def end_all(self) -> None:
+        """Whatever runs is ended, to be handed back, and so is whatever would start from now on."""
+        with self._lock:
+            self._ends_all = True
+            for ref, cancelled in self._running.items():
+                log.info("call %s cannot finish in time", ref.task_id)
+                cancelled.set()
+
+    @property
+    def ends_all(self) -> bool:
+        return self._ends_all
+
+    @property
+    def busy(self) -> int:
+        """How many calls run."""
+        return len(self._running)
 
     def _run(self) -> None:
         while not self._stop.wait(self._every_s):

@@ -3,9 +3,10 @@
 import logging
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from threading import Event
-from typing import Any
+from typing import Any, TypeVar
 
 import redis
 from celery import Celery
@@ -13,12 +14,13 @@ from celery.exceptions import Ignore
 from pydantic import ValidationError
 
 from .heartbeat import Heartbeat
-from .progress import Teller
+from .progress import OutputTeller, Teller
 from .runtimes.base import RuntimeUnavailableError
 from .terms import CallTerms, Terms, task_terms
 from .tools import CallContext, Toolbox
 from .wire.blobs import Blobs
 from .wire.calls import CallLedger, CallResult, Committed
+from .wire.celery import send_call
 from .wire.contract import (
     EXECUTE_CODE,
     GET_SKILL,
@@ -28,6 +30,7 @@ from .wire.contract import (
     RUN_SCRIPT,
     SEARCH_SPEC,
     CallMessage,
+    CallRef,
     Document,
     Result,
     TaskSpec,
@@ -51,6 +54,7 @@ _FATE: dict[Committed, str] = {
 log = logging.getLogger(__name__)
 
 Tool = Callable[[Any, CallContext], Result]
+Written = TypeVar("Written")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,8 @@ class CallRunner:
         """The result as JSON, for the result backend.
 
         Raises:
-            Ignore: another delivery has this attempt, or the conversation has ended: leave no trace.
+            Ignore: another delivery has this attempt, the conversation has ended, or the call was handed back: leave
+                no trace.
         """
         if message.references:
             message = self._resolved(message)
@@ -75,7 +80,11 @@ class CallRunner:
         started = time.monotonic()
         queued_ms = max(0.0, time.time() - message.sent_at) * 1000
         with self.heartbeat.running(message.ref) as cancelled:
-            result = _attempt(spec, tool, message, self._context(message, cancelled))
+            with closing(OutputTeller(self.ledger, message.ref)) as hear:
+                result = _attempt(spec, tool, message, self._context(message, cancelled, hear))
+            if self.heartbeat.ends_all and _was_ended(result):
+                self._hand_back(message.ref)
+                raise Ignore
             if isinstance(result, ScriptExecution):
                 about = {
                     "worker": self.worker,
@@ -94,8 +103,8 @@ class CallRunner:
             raise Ignore
         return found
 
-    def _context(self, message: CallMessage, cancelled: Event) -> CallContext:
-        return CallContext(message.ref, message.skills, cancelled, Teller(self.ledger, message.ref))
+    def _context(self, message: CallMessage, cancelled: Event, hear: OutputTeller) -> CallContext:
+        return CallContext(message.ref, message.skills, cancelled, Teller(self.ledger, message.ref), hear)
 
     def _commit(self, message: CallMessage, result: Result, terms: CallTerms, ms: float) -> None:
         record = CallResult(
@@ -108,16 +117,30 @@ class CallRunner:
             tools=result.scripts if isinstance(result, Document) else (),
         )
         retries = terms.retries if _ran_and_failed(result) else 0
-        give_up = time.monotonic() + COMMIT_PATIENCE_S
-        while True:
-            try:
-                outcome = self.ledger.commit(message.ref, record, retries)
-                break
-            except (redis.ConnectionError, redis.TimeoutError):
-                if time.monotonic() > give_up:
-                    raise
-                time.sleep(0.5)
+        outcome = _patiently(lambda: self.ledger.commit(message.ref, record, retries))
         log.info("call %s: %s in %.1f ms%s", message.ref.task_id, record.status, record.ms, _FATE[outcome])
+
+    def _hand_back(self, ref: CallRef) -> None:
+        log.info("call %s: %s", ref.task_id, _patiently(lambda: self.ledger.hand_back(ref)))
+
+
+def _patiently(write: Callable[[], Written]) -> Written:
+    """Raises: redis.RedisError: redis was away for too long."""
+    give_up = time.monotonic() + COMMIT_PATIENCE_S
+    while True:
+        try:
+            return write()
+        except (redis.ConnectionError, redis.TimeoutError, redis.OutOfMemoryError):
+            if time.monotonic() > give_up:
+                raise
+            time.sleep(0.5)
+
+
+def _was_ended(result: Result) -> bool:
+    """By us, before it was done: a run, or the build of its environment."""
+    if isinstance(result, ScriptExecution):
+        return result.status in ("cancelled", "lost")
+    return isinstance(result, ToolError) and result.error == "cancelled"
 
 
 def _ran_and_failed(result: Result) -> bool:
@@ -155,4 +178,8 @@ def _register(app: Celery, spec: TaskSpec[Any], tool: Tool, runner: CallRunner) 
     # What Flower shows of a result: its repr is made for every call, so it is kept short.
     @app.task(name=spec.name, resultrepr_maxsize=RESULT_REPR_CHARS)
     def task(raw: dict[str, Any]) -> dict[str, Any]:
-        return runner.run(spec, tool, CallMessage.model_validate(raw))
+        message = CallMessage.model_validate(raw)
+        if not runner.heartbeat.takes_calls:
+            send_call(app, spec.name, message)
+            raise Ignore
+        return runner.run(spec, tool, message)

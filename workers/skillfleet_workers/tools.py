@@ -37,7 +37,7 @@ from .wire.contract import (
     SkillSummary,
     ToolError,
 )
-from .wire.execution import ScriptExecution
+from .wire.execution import Output, ScriptExecution
 
 SKILLKIT_VERSION = "0.3.0"
 """The contract of seed 001 that scripts can count on."""
@@ -46,12 +46,13 @@ SKILLKIT_VERSION = "0.3.0"
 @dataclass(frozen=True, slots=True)
 class CallContext:
     """`skills`: the only ones this conversation may use; None: all. `cancelled` is set when the result is no
-    longer wanted. `tell` shows a line to those who follow the conversation."""
+    longer wanted. `tell` shows a line to those who follow the conversation, `hear` what a script writes."""
 
     ref: CallRef
     skills: Collection[str] | None
     cancelled: Event
     tell: Callable[[str], None] = silent
+    hear: Callable[[Output], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,8 @@ class Toolbox:
             if isinstance(interpreter, ToolError):
                 return interpreter
             asked = self._asked(skill, interpreter, request.timeout, context, script=RUNNER, stdin=call.stdin)
-            asked = replace(asked, preload=(*PRELOAD, *skill.preload))
+            # What the runner writes is an answer for us, not for people.
+            asked = replace(asked, preload=(*PRELOAD, *skill.preload), hear=None)
             if mode == "search":  # it may be done twice, so it must reach nothing
                 asked = replace(asked, network="none")
             return answered(self.runtime.run(asked), call)
@@ -174,6 +176,7 @@ class Toolbox:
             runtime=skill.runtime,
             image=skill.image,
             keep=self._kept(context.ref),
+            hear=context.hear,
             **what,
         )
 

@@ -1,6 +1,5 @@
 """submit --batch: many conversations from a file of JSON lines."""
 
-import json
 import sys
 from collections import Counter
 from pathlib import Path
@@ -12,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ..batch import read_batch
 from ..conversations.report import Report
 from ..fleet import Fleet
+from .display import print_json
 from .exits import INTERRUPTED, complain, heed_interrupt, worst_exit_code
 
 
@@ -40,7 +40,7 @@ def submit_batch(
         return _interrupted(fleet, len(names), len(submissions))
     if as_json:
         for report in reports or [fleet.status(one) for one in names]:
-            print(json.dumps(report.as_json(), ensure_ascii=False))
+            print_json(report.as_json())
     else:
         print("\n".join(names))
     return _told(reports)

@@ -5,13 +5,13 @@ import time
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from ..fleet import Fleet
 from ..settings import SCRIPTED
-from .display import dead_table
+from .display import dead_table, print_json, stdout_console
+from .following import Json
 from .printable import printable
-from .submit import Detach, Follow, Json, converse
+from .submit import Detach, Follow, converse
 
 app = typer.Typer(help="Calls that were given up because workers died while they ran them.")
 
@@ -27,9 +27,9 @@ def list_dead(
     with Fleet() as fleet:
         calls = fleet.dead(limit)
     if as_json:
-        print(json.dumps([call.model_dump(mode="json") for call in calls], ensure_ascii=False))
+        print_json([call.model_dump(mode="json") for call in calls])
     elif calls:
-        Console(highlight=False, soft_wrap=True, emoji=False).print(dead_table(calls))
+        stdout_console().print(dead_table(calls))
     else:
         print("No call was given up.")
 
@@ -40,7 +40,7 @@ def show(call_id: CallId, as_json: Json = False) -> None:
     with Fleet() as fleet:
         call = fleet.dead_call(call_id)
     if as_json:
-        print(json.dumps(call.model_dump(mode="json"), ensure_ascii=False))
+        print_json(call.model_dump(mode="json"))
         return
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(call.at))
     workers = f"{call.losses} workers" if call.losses != 1 else "1 worker"

@@ -1,5 +1,6 @@
-"""A conversation as people watch it: turns, tool calls, the end of their output. All of it on stderr."""
+"""A conversation as people watch it, on stderr: turns, tool calls, the end of their output. Answers, on stdout."""
 
+import json
 import time
 from collections.abc import Sequence
 from types import TracebackType
@@ -17,11 +18,23 @@ from .printable import printable
 
 MARKS = {"succeeded": "[green]✓[/]", "tool_error": "[yellow]✗[/]", "lost": "[red]✗[/]"}
 TAIL_LINES = 6
+LINE_CHARS = 200
+WRITTEN_CHARS = 4096
+LOG_EVERY_S = 10.0
+"""Where nothing can be wiped away, a line of a script's output is shown so often at most."""
 
 
 def literal(text: str) -> str:
     """Text of others inside rich's markup: neither markup nor a terminal's command."""
     return escape(printable(text))
+
+
+def stdout_console() -> Console:
+    return Console(highlight=False, soft_wrap=True, emoji=False)
+
+
+def print_json(value: Any) -> None:
+    print(json.dumps(value, ensure_ascii=False))
 
 
 class Watch:
@@ -33,6 +46,9 @@ class Watch:
         self._began = time.monotonic()
         self._doing = "waiting for the fleet"
         self._names: dict[str, str] = {}
+        self._written: dict[str, str] = {}
+        """The end of what the scripts of running calls have written; the newest to write is the last."""
+        self._logged_at = 0.0
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -51,15 +67,35 @@ class Watch:
         if entry is not None:
             shows = {
                 "message": self._message, "turn": self._turn, "call": self._call, "progress": self._progress,
-                "result": self._result, "paused": self._paused,
+                "failed": self._progress, "result": self._result, "paused": self._paused,
                 "resumed": self._resumed,
             }  # fmt: skip
             if show := shows.get(entry.type):
                 show(entry.data)
             if entry.type == "started":
                 self._doing = f"{self._names.get(entry.data['key'], 'a call')} on {entry.data['worker']}"
+                self._written.pop(entry.data["key"], None)
+                self._logged_at = entry.at
+            if entry.type == "output":
+                self._output(entry.data, entry.at)
         elapsed = time.monotonic() - self._began
-        self._spinner.update(f"{literal(self._doing)} [dim]{elapsed:.0f} s[/]")
+        self._spinner.update(f"{literal(self._doing)} [dim]{elapsed:.0f} s[/]{self.below()}")
+
+    def _output(self, data: dict[str, Any], at: float) -> None:
+        key = data["key"]
+        self._written[key] = text = (self._written.pop(key, "") + data["text"])[-WRITTEN_CHARS:]
+        if at - self._logged_at >= LOG_EVERY_S and text.strip() and not self._console.is_terminal:
+            self._logged_at = at
+            last = literal(text.strip().splitlines()[-1][:LINE_CHARS])
+            self._console.print(f"    [dim]· {_number(data)}: {last}[/]", soft_wrap=True)
+
+    def below(self) -> str:
+        """The end of what a script writes, until its result is there: each line on one of the terminal's."""
+        if not self._written:
+            return ""
+        width = max(10, self._console.width - 8)
+        lines = _last_lines(self._written[next(reversed(self._written))])
+        return "".join(f"\n    [dim]│ {literal(line.expandtabs()[:width])}[/]" for line in lines)
 
     def _message(self, data: dict[str, Any]) -> None:
         if data["role"] == "user":
@@ -91,14 +127,19 @@ class Watch:
         self._doing = "waiting for the fleet"
 
     def _result(self, data: dict[str, Any]) -> None:
+        self._written.pop(data["key"], None)
         mark = MARKS.get(data["status"], "[red]✗[/]")
         name = self._names.get(data["key"]) or data.get("name", "")
         where = f"{data['ms']:.0f} ms on {literal(data['worker'])}" if data.get("worker") else "refused"
         runtime = f", {literal(data['runtime'])}" if data.get("runtime") else ""
         status = "" if data["status"] == "succeeded" else f" {literal(data['status'])}"
         self._console.print(f"  {mark} {_number(data)} {literal(name)}{status} [dim]{where}{runtime}[/]")
-        for line in data.get("tail", "").splitlines()[-TAIL_LINES:]:
+        for line in _last_lines(data.get("tail", "")):
             self._console.print(f"    [dim]│ {literal(line)}[/]", soft_wrap=True)
+
+
+def _last_lines(text: str) -> list[str]:
+    return text.splitlines()[-TAIL_LINES:]
 
 
 def _number(data: dict[str, Any]) -> str:

@@ -4,15 +4,15 @@ import json
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from skillfleet_workers.cli import host_findings
 from skillfleet_workers.wire.connection import RedisUrls, SettingsError, load_settings
+from skillfleet_workers.wire.fitness import Judgement, judged
 
 from ..errors import NoBrokerError
 from ..fleet import Fleet
 from ..settings import OrchestratorSettings
-from .display import literal
+from .display import literal, stdout_console
 
 MARKS = {True: "[green]✓[/]", None: "[yellow]-[/]", False: "[red]✗[/]"}
 
@@ -35,7 +35,7 @@ def _fleet_lines(settings: OrchestratorSettings) -> list[Line]:
     where = RedisUrls.of(settings).safe
     try:
         with Fleet(settings) as fleet:
-            lines = [_redis_line(fleet, where)]
+            lines = [_redis_line(where, found) for found in judged(fleet.redis_facts())]
             living = fleet.running()
     except NoBrokerError as error:
         return [_line("redis", where, False, str(error))]
@@ -47,22 +47,8 @@ def _fleet_lines(settings: OrchestratorSettings) -> list[Line]:
     return lines
 
 
-def _redis_line(fleet: Fleet, where: str) -> Line:
-    about = fleet.redis_facts()
-    policy = about["maxmemory_policy"]
-    bounded = about["maxmemory"] != "0"
-    if bounded and policy != "noeviction":
-        fix = "redis-cli CONFIG SET maxmemory-policy noeviction"
-        return _line("redis", where, False, f"may drop conversations: maxmemory-policy is {policy}", fix)
-    append = "on" if about["aof_enabled"] == "1" else "off"
-    fix = "" if append == "on" else "set `appendonly yes`: without it a restart of redis loses conversations"
-    return _line(
-        "redis",
-        where,
-        True if append == "on" else None,
-        f"{about['redis_version']}, append-only file {append}",
-        fix,
-    )
+def _redis_line(where: str, found: Judgement) -> Line:
+    return _line("redis", where, found.ok, found.detail, found.fix)
 
 
 def _model_line(settings: OrchestratorSettings) -> Line:
@@ -87,7 +73,7 @@ def _line(area: str, what: str, ok: bool | None, detail: str, fix: str = "") -> 
 
 
 def _show(lines: list[Line]) -> None:
-    console = Console(highlight=False, soft_wrap=True, emoji=False)
+    console = stdout_console()
     area = ""
     for line in lines:
         if line["area"] != area:

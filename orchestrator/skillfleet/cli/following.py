@@ -1,6 +1,5 @@
 """follow and result: a conversation, watched to its end."""
 
-import json
 import sys
 from typing import Annotated
 
@@ -8,7 +7,7 @@ import typer
 
 from ..conversations.report import Report
 from ..fleet import Fleet
-from .display import Watch, ending
+from .display import Watch, ending, print_json
 from .exits import INTERRUPTED, complain, exit_code, heed_interrupt
 from .printable import printable
 
@@ -18,25 +17,25 @@ Id = Annotated[str, typer.Argument(help="The conversation's id.", show_default=F
 
 def follow(conversation_id: Id, as_json: Json = False) -> int:
     """Watch a conversation from its beginning, then live."""
-    with Fleet() as fleet:
+    with Fleet(notice=complain) as fleet:
         return to_the_end(fleet, conversation_id, show=not as_json, as_json=as_json)
 
 
 def result(conversation_id: Id, as_json: Json = False) -> int:
     """Wait for a conversation's end and print its answer."""
-    with Fleet() as fleet:
+    with Fleet(notice=complain) as fleet:
         return to_the_end(fleet, conversation_id, show=False, as_json=as_json)
 
 
 def to_the_end(fleet: Fleet, name: str, *, show: bool, as_json: bool) -> int:
     try:
         with Watch(quiet=not show) as watch:
-            for entry in fleet.follow(name):
+            for entry in fleet.follow(name, live=show):
                 heed_interrupt()
                 watch.see(entry)
     except KeyboardInterrupt:
         return _interrupted(fleet, name)
-    report = fleet.status(name)
+    report = fleet.result(name)
     _print_report(report, as_json=as_json, show=show)
     return exit_code(report)
 
@@ -54,7 +53,7 @@ def _interrupted(fleet: Fleet, name: str) -> int:
 
 def _print_report(report: Report, *, as_json: bool, show: bool) -> None:
     if as_json:
-        print(json.dumps(report.as_json(), ensure_ascii=False))
+        print_json(report.as_json())
         return
     if report.answer is not None:
         print(printable(report.answer) if sys.stdout.isatty() else report.answer)

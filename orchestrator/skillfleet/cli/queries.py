@@ -1,13 +1,11 @@
 """status, list, cancel, pause, resume: what the ledger knows and does. They start redis alone, and no fleet."""
 
-import json
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from ..fleet import Fleet
-from .display import calls_table, conversations_table, ending
+from .display import calls_table, conversations_table, ending, print_json, stdout_console
 from .following import Id, Json
 from .printable import printable
 
@@ -17,9 +15,9 @@ def status(conversation_id: Id, as_json: Json = False) -> None:
     with Fleet() as fleet:
         report = fleet.status(conversation_id)
     if as_json:
-        print(json.dumps(report.as_json(), ensure_ascii=False))
+        print_json(report.as_json())
         return
-    console = Console(highlight=False, soft_wrap=True, emoji=False)
+    console = stdout_console()
     console.print(ending(report), markup=False)
     if report.tool_calls:
         console.print(calls_table(report))
@@ -35,9 +33,9 @@ def list_conversations(
     with Fleet() as fleet:
         reports = fleet.list(limit)
     if as_json:
-        print(json.dumps([report.as_json() for report in reports], ensure_ascii=False))
+        print_json([report.as_json() for report in reports])
     elif reports:
-        Console(highlight=False, soft_wrap=True, emoji=False).print(conversations_table(reports))
+        stdout_console().print(conversations_table(reports))
     else:
         print("No conversations yet: `skillfleet submit PROMPT` queues one.")
 
@@ -48,7 +46,7 @@ def cancel(conversation_id: Id, as_json: Json = False) -> None:
         asked = fleet.cancel(conversation_id)
         report = fleet.status(conversation_id)
     if as_json:
-        print(json.dumps(report.as_json(), ensure_ascii=False))
+        print_json(report.as_json())
     else:
         print(f"{conversation_id}: {'cancelling' if asked else f'had ended already ({report.status})'}")
 
@@ -69,6 +67,6 @@ def resume(conversation_id: Id, as_json: Json = False) -> None:
 
 def _tell(fleet: Fleet, conversation_id: str, done: str, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(fleet.status(conversation_id).as_json(), ensure_ascii=False))
+        print_json(fleet.status(conversation_id).as_json())
     else:
         print(f"{conversation_id}: {done}")

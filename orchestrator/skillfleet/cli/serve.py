@@ -15,6 +15,7 @@ from rich.console import Console
 from skillfleet_workers.cli import check_worker_settings
 from skillfleet_workers.wire.celery import make_celery
 from skillfleet_workers.wire.connection import RedisUrls, load_settings
+from skillfleet_workers.wire.fitness import require_fit
 from skillfleet_workers.wire.parent import end_with_parent
 
 from ..app import make_driver, make_ledger, make_presence, preload_provider
@@ -42,6 +43,7 @@ def orchestrator(
     presence = make_presence(settings, ledger.client)
     driver = make_driver(settings, ledger)
     try:
+        require_fit(ledger.client)
         presence.start()
     except redis.RedisError as error:
         raise NoBrokerError(f"cannot use redis at {RedisUrls.of(settings).safe}: {error}") from None
@@ -89,8 +91,8 @@ def up(
         except ChildGaveUpError:
             return USAGE
         finally:
-            console.print("stopping")
-            children.stop()
+            console.print(f"stopping; what runs may finish for {settings.grace_s} s, Ctrl-C hands it back now")
+            children.stop(settings.grace_s)
     return 0
 
 

@@ -16,9 +16,8 @@ from ..errors import BadRequestError
 from ..fleet import Fleet
 from ..settings import SCRIPTED, OrchestratorSettings
 from .batches import submit_batch
+from .exits import complain
 from .following import Id, Json, to_the_end
-
-__all__ = ["Id", "Json"]
 
 Follow = Annotated[bool | None, typer.Option("--follow/--no-follow", help="Show progress; by default on a terminal.")]
 Detach = Annotated[bool, typer.Option("--detach", help="Print the id and leave.")]
@@ -64,7 +63,7 @@ def submit(
             return submit_batch(fleet, batch, defaults, idempotency_key or "", detach=detach, as_json=as_json)
 
     def start(fleet: Fleet) -> str:
-        text = sys.stdin.read() if prompt == "-" else prompt or ""
+        text = _text(prompt or "")
         return fleet.submit(text, **asked, idempotency_key=idempotency_key, continues=continues, detach=detach)
 
     return converse(start, model=model, follow=follow, detach=detach, as_json=as_json)
@@ -90,10 +89,13 @@ def fork(
     """Go on from a turn of an ended conversation with another prompt, in a new one."""
 
     def start(fleet: Fleet) -> str:
-        text = sys.stdin.read() if prompt == "-" else prompt
-        return fleet.fork(conversation_id, text, at=at, detach=detach)
+        return fleet.fork(conversation_id, _text(prompt), at=at, detach=detach)
 
     return converse(start, follow=follow, detach=detach, as_json=as_json)
+
+
+def _text(prompt: str) -> str:
+    return sys.stdin.read() if prompt == "-" else prompt
 
 
 def _fleet(detach: bool, model: str = "") -> Fleet:
@@ -102,7 +104,7 @@ def _fleet(detach: bool, model: str = "") -> Fleet:
         check_worker_settings()
         if not model.startswith(SCRIPTED):
             preload_provider()
-    return Fleet(settings)
+    return Fleet(settings, notice=complain)
 
 
 def converse(

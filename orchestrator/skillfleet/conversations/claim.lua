@@ -1,7 +1,7 @@
--- KEYS due  ARGV lease_ms id_prefix state_suffix calls_suffix events_suffix [only]; answers {id, fence, now, state, calls, events} or
+-- KEYS due  ARGV lease_ms id_prefix state_suffix calls_suffix events_suffix format left_alone_ms [only]; answers {id, fence, now, state, calls, events} or
 -- {false, ms until due or -1}
 local now = now_ms()
-local id, score = ARGV[6], nil
+local id, score = ARGV[8], nil
 if id then
   score = redis.call('ZSCORE', KEYS[1], id)
 else
@@ -13,6 +13,12 @@ if tonumber(score) > now then return {false, math.ceil(tonumber(score) - now)} e
 local state = ARGV[2] .. id .. ARGV[3]
 if redis.call('EXISTS', state) == 0 then
   redis.call('ZREM', KEYS[1], id)
+  return {false, 0}
+end
+-- A newer version wrote it.
+local format = string.match(redis.call('HGET', state, 'state'), '^{"format":(%d+)')
+if format and tonumber(format) > tonumber(ARGV[6]) then
+  redis.call('ZADD', KEYS[1], now + tonumber(ARGV[7]), id)
   return {false, 0}
 end
 redis.call('ZADD', KEYS[1], now + tonumber(ARGV[1]), id)

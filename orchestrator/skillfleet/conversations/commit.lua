@@ -24,6 +24,9 @@ if terminal(ARGV[4]) then
   redis.call('ZREM', KEYS[4], ARGV[1])
   redis.call('XADD', KEYS[5], '*', 'status', ARGV[4])
   for _, i in ipairs({1, 2, 3, 5}) do redis.call('EXPIRE', KEYS[i], tonumber(ARGV[7])) end
+  for blob in string.gmatch(redis.call('HGET', KEYS[1], 'blobs') or '', '[^\n]+') do
+    redis.call('EXPIRE', blob, tonumber(ARGV[7]))
+  end
   local key = redis.call('HGET', KEYS[1], 'idempotency')
   if key then redis.call('EXPIRE', key, tonumber(ARGV[7])) end
 elseif ARGV[5] ~= '' then

@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
@@ -17,6 +18,7 @@ from .models import Conversation, ConversationSpec, Problem, ToolRun
 from .moves import CallModel, DeadlinePassed, Effect, Event, ModelFailed, ModelReplied, RunTool
 from .schedule import awaits_start, next_due, observe
 
+ENDING_LOOK_S = 0.05
 IDLE_S = 1.0
 """Longest wait between two looks at what is due; the doorbell makes it immediate."""
 
@@ -37,7 +39,7 @@ class Calls(Protocol):
 
 class Driver:
     """N slots over one ledger. `only`: serve these conversations and nothing else; the set may grow, and ids leave
-    it when nothing is due of them any more."""
+    it when nothing is due of them any more. `grace_s`: how long replies may still come in after `stop`."""
 
     def __init__(
         self,
@@ -47,20 +49,23 @@ class Driver:
         *,
         slots: int,
         only: set[str] | None = None,
+        grace_s: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._ledger, self._models, self._calls, self._only = ledger, models, calls, only
-        self._clock = clock
+        self._grace_s, self._clock = grace_s, clock
         self._free = threading.Semaphore(slots)
         self._held: set[tuple[str, int]] = set()
         """Conversations that hold a slot, each with its fence."""
         self._held_lock = threading.Lock()
-        self._stop = threading.Event()
+        self._broken_off: deque[tuple[str, int]] = deque()
+        """Those that were in hand when redis was lost: handed back as soon as it is there again."""
+        self._stop, self._hurried, self._over = threading.Event(), threading.Event(), threading.Event()
         self._listening_since: float | None = None
         """By our monotonic clock; None while redis cannot be reached."""
 
     def run(self) -> None:
-        """Until `stop`; then hand back what is held, so that others go on at once."""
+        """Until `stop`; then hand back what is held when the grace time is over, so that others go on at once."""
         threading.Thread(target=self._keep_leases, name="leases", daemon=True).start()
         while not self._stop.is_set():
             claim = self.take(IDLE_S)
@@ -68,9 +73,16 @@ class Driver:
                 threading.Thread(target=self.serve, args=(claim,), daemon=True).start()
             elif self._listening_since is None:
                 self._stop.wait(IDLE_S)
+        give_up = self._clock() + self._grace_s
+        while self._all_held() and self._clock() < give_up and not self._hurried.wait(ENDING_LOOK_S):
+            pass
         self.hand_back()
+        self._over.set()
 
     def stop(self) -> None:
+        """Claim nothing any more, ask no model; the second time: do not wait for replies either."""
+        if self._stop.is_set():
+            self._hurried.set()
         self._stop.set()
 
     def take(self, patience_s: float) -> Claim | None:
@@ -108,13 +120,17 @@ class Driver:
     def _heard(self) -> None:
         if self._listening_since is None:
             self._listening_since = self._clock()
+        while self._broken_off:
+            self._ledger.release(*self._broken_off[0])
+            self._broken_off.popleft()
 
     def serve(self, claim: Claim) -> None:
         name = claim.conversation.id
         try:
             self._advance(claim)
         except redis.RedisError as error:
-            log.warning("conversation %s: %s; it is looked at again when its lease ends", name, error)
+            log.warning("conversation %s: %s; it is handed back as soon as redis is there", name, error)
+            self._broken_off.append((name, claim.fence))
         finally:
             self._let_go(name, claim.fence)
 
@@ -144,11 +160,17 @@ class Driver:
         for event in events:
             after, more = step(after, event, claim.now)
             effects += more
-        effects = wanted(after, effects) or pending(after)
+        effects = self._startable(wanted(after, effects) or pending(after))
         while self._commit(claim, before, after, effects, began, since) and _asks(effects):
             event = self._ask(after, claim.now + self._clock() - began)
             before = after
             after, effects = step(after, event, claim.now + self._clock() - began)
+            effects = self._startable(effects)
+
+    def _startable(self, effects: list[Effect]) -> list[Effect]:
+        """Who has to end asks no model any more: the conversation is let go, and another does."""
+        stopping = self._stop.is_set()
+        return [effect for effect in effects if not (stopping and isinstance(effect, CallModel))]
 
     def _commit(
         self,
@@ -183,7 +205,7 @@ class Driver:
         return ModelReplied(answer.message, answer.usage)
 
     def _keep_leases(self) -> None:
-        while not self._stop.wait(LEASE_S / 3):
+        while not self._over.wait(LEASE_S / 3):
             self.renew_leases()
 
     def renew_leases(self) -> None:
@@ -199,7 +221,8 @@ class Driver:
             try:
                 self._ledger.release(name, fence)
             except redis.RedisError as error:
-                log.warning("cannot hand back %s: %s", name, error)
+                log.warning("cannot hand back %s, nor the rest: %s; others have it when the lease ends", name, error)
+                return
 
     def _all_held(self) -> list[tuple[str, int]]:
         with self._held_lock:

@@ -25,6 +25,7 @@ from .moves import (
     Submitted,
     ToolFailed,
     ToolFinished,
+    ToolHandedBack,
     ToolLost,
     ToolUnstarted,
 )
@@ -57,7 +58,7 @@ def step(conversation: Conversation, event: Event, now: float) -> Moved:
             return _model_answered(conversation, event, now) if pending(conversation) else (conversation, [])
         case ToolFinished():
             return _tool_finished(conversation, event, now)
-        case ToolUnstarted() | ToolFailed() | ToolLost():
+        case ToolUnstarted() | ToolFailed() | ToolLost() | ToolHandedBack():
             return (conversation, []) if conversation.status == "paused" else _tool_unheard(conversation, event, now)
         case Paused():
             return conversation.model_copy(update={"status": "paused"}), []
@@ -146,7 +147,9 @@ def _tool_finished(conversation: Conversation, event: ToolFinished, now: float) 
     return (moved, []) if moved.out else _close_turn(moved, now)
 
 
-def _tool_unheard(conversation: Conversation, event: ToolUnstarted | ToolFailed | ToolLost, now: float) -> Moved:
+def _tool_unheard(
+    conversation: Conversation, event: ToolUnstarted | ToolFailed | ToolLost | ToolHandedBack, now: float
+) -> Moved:
     run = _out(conversation, event.key)
     if run is None:
         return conversation, []
@@ -155,7 +158,9 @@ def _tool_unheard(conversation: Conversation, event: ToolUnstarted | ToolFailed 
             return _send_again(conversation, run, 0, now)
         case ToolFailed():
             return _send_again(conversation, run.model_copy(update={"losses": 0}), 1, now)
-        case ToolLost(effects=told):
+        case ToolHandedBack(effects=told) if (told or run.task.effects) != "unsafe":
+            return _send_again(conversation, run, 1, now)
+        case ToolLost(effects=told) | ToolHandedBack(effects=told):
             update = {"losses": run.losses + 1, "effects": told or run.task.effects}
             return _tool_lost(conversation, run.model_copy(update=update), now)
 

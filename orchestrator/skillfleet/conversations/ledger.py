@@ -7,13 +7,20 @@ from typing import Protocol
 from skillfleet_workers.wire.calls import CallRecord
 from skillfleet_workers.wire.contract import CallRef
 
-from ..events import Entry, Told
+from ..events import Entry, LiveTold, Told
 from .models import Conversation, ConversationSpec, ToolRun
 
 MAX_DEAD = 10_000
 """Most dead calls that are listed."""
 
-LEASE_S = 15.0
+FORMAT = 1
+"""Of what is stored of a conversation. It is raised with a field that an older orchestrator must not drop: what has a
+higher one than ours is left to the orchestrators that know it."""
+
+LEFT_ALONE_S = 1.0
+"""After this long they are given the next chance, seconds."""
+
+LEASE_S = 9.0
 """How long a claimed conversation stays with its orchestrator without a sign of life, seconds."""
 
 
@@ -114,8 +121,14 @@ class Ledger(Protocol):
 
     def find_dead(self, call_id: str) -> DeadCall | None: ...
 
-    def entries(self, conversation_id: str, after: str, wait_s: float) -> list[Entry]:
-        """The stream beyond the cursor `after` ("0": from the beginning), waiting at most `wait_s` for the first."""
+    def tell_live(self, conversation_id: str, fence: int, told: Sequence[LiveTold]) -> bool:
+        """Told to those who follow now, in the live stream, which is bounded and forgets; False when the fence is
+        stale, or the conversation has to be ended."""
+        ...
+
+    def entries(self, conversation_id: str, after: str, wait_s: float, live: str | None = None) -> list[Entry]:
+        """The stream beyond the cursor `after` ("0": from the beginning), waiting at most `wait_s` for the first.
+        With `live` the live stream beyond that cursor of its own as well, in its place among the events."""
         ...
 
     def ended(self, conversation_id: str, wait_s: float) -> bool:

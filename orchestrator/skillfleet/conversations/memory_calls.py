@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
-from skillfleet_workers.wire.calls import CallRecord, CallResult, Claimed, Committed
+from skillfleet_workers.wire.calls import CallRecord, CallResult, Claimed, Committed, HandedBack
 from skillfleet_workers.wire.contract import CallRef, Effects
+from skillfleet_workers.wire.execution import Output
 
+from ..events import LiveType
 from .memory_store import Kept, MemoryStore
 
 
@@ -37,11 +40,17 @@ class MemoryCallLedger:
         return [ref for ref in refs if not self._beat(ref)]
 
     def progress(self, ref: CallRef, text: str) -> bool:
+        return self._tell(ref, "progress", {"key": ref.key, "text": text})
+
+    def output(self, ref: CallRef, output: Output) -> bool:
+        return self._tell(ref, "output", output.told(ref.key))
+
+    def _tell(self, ref: CallRef, kind: LiveType, told: dict[str, Any]) -> bool:
         with self._store.changed:
             kept, record = self._running(ref)
             if kept is None or record is None:
                 return False
-            self._store.tell(kept, "progress", {"key": ref.key, "text": text})
+            self._store.tell_live(kept, kind, told)
             return True
 
     def commit(self, ref: CallRef, result: CallResult, retries: int = 0) -> Committed:
@@ -67,10 +76,26 @@ class MemoryCallLedger:
                 store.ring(ref.conversation_id)
             return "recorded"
 
+    def hand_back(self, ref: CallRef) -> HandedBack:
+        store = self._store
+        with store.changed:
+            kept = store.find(ref.conversation_id)
+            if kept is None or not self._wanted(kept, ref):
+                return "ended"
+            record = kept.calls.get(ref.key)
+            if record is None or record.result or record.attempt != ref.attempt:
+                return "duplicate"
+            if record.returned != ref.attempt:
+                kept.calls[ref.key] = replace(record, returned=ref.attempt)
+                kept.news = kept.fence
+                store.tell(kept, "returned", {"key": ref.key, "attempt": ref.attempt})
+                store.ring(ref.conversation_id)
+            return "handed_back"
+
     def _failed(self, kept: Kept, ref: CallRef, record: CallRecord, result: CallResult) -> Committed:
         kept.calls[ref.key] = replace(record, failed=ref.attempt, failures=record.failures + 1)
         kept.news = kept.fence
-        self._store.tell(kept, "progress", result.told_of_failure(ref.key))
+        self._store.tell(kept, "failed", result.told_of_failure(ref.key))
         self._store.ring(ref.conversation_id)
         return "again"
 

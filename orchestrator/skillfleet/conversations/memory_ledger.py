@@ -3,8 +3,8 @@
 import json
 from collections.abc import Sequence
 
-from ..events import Entry, Told, opening
-from .ledger import LEASE_S, MAX_DEAD, Accepted, Claim, DeadCall, Nothing, dead_call
+from ..events import Entry, LiveTold, Told, in_order, opening
+from .ledger import FORMAT, LEASE_S, LEFT_ALONE_S, MAX_DEAD, Accepted, Claim, DeadCall, Nothing, dead_call
 from .memory_store import Kept, MemoryStore
 from .models import Conversation, ConversationSpec
 
@@ -45,6 +45,9 @@ class MemoryLedger:
             kept = store.find(name)
             if kept is None:
                 del store.due[name]
+                return Nothing(0.0)
+            if kept.format > FORMAT:
+                store.due[name] = now + LEFT_ALONE_S
                 return Nothing(0.0)
             store.due[name] = now + LEASE_S
             kept.fence += 1
@@ -150,10 +153,22 @@ class MemoryLedger:
     def find_dead(self, call_id: str) -> DeadCall | None:
         return next((call for call in self.dead(MAX_DEAD) if call.run.ref.call_id == call_id), None)
 
-    def entries(self, conversation_id: str, after: str, wait_s: float) -> list[Entry]:
+    def tell_live(self, conversation_id: str, fence: int, told: Sequence[LiveTold]) -> bool:
+        with self._store.changed:
+            kept = self._held(conversation_id, fence)
+            if kept is None or kept.ended(self._store.clock()):
+                return False
+            for kind, data in told:
+                self._store.tell_live(kept, kind, json.loads(data))
+            return True
+
+    def entries(self, conversation_id: str, after: str, wait_s: float, live: str | None = None) -> list[Entry]:
         def found() -> list[Entry]:
             kept = self._store.find(conversation_id)
-            return kept.entries[int(after) :] if kept else []
+            if kept is None:
+                return []
+            told = [] if live is None else self._store.live(kept, int(live))
+            return in_order(kept.entries[int(after) :], told)
 
         with self._store.changed:
             self._store.changed.wait_for(found, timeout=wait_s)

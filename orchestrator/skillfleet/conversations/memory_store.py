@@ -10,12 +10,15 @@ from typing import Any
 
 from skillfleet_workers.wire.calls import CallRecord
 
-from ..events import Entry, EntryType
+from ..events import Entry, EventType, LiveType
 from .messages import Message
 from .models import Conversation, ConversationSpec
 
 MAX_BELLS = 64
 MAX_CALLED_OFF = 64
+MAX_LIVE = 1000
+LIVE_S = 600.0
+"""How long the live stream outlives its last entry, seconds."""
 
 
 @dataclass(slots=True)
@@ -29,9 +32,13 @@ class Kept:
     pause: float | None = None
     """Since when; None when it is not to be paused."""
     entries: list[Entry] = field(default_factory=list)
+    live: deque[Entry] = field(default_factory=lambda: deque(maxlen=MAX_LIVE))
+    live_told: int = 0
+    live_until: float = 0.0
     calls: dict[str, CallRecord] = field(default_factory=dict)
     expires_at: float = math.inf
     news: int = -1
+    format: int = 1
 
     def ended(self, now: float) -> bool:
         """Or bound to."""
@@ -89,10 +96,22 @@ class MemoryStore:
         """In the order of acceptance."""
         return list(self._kept)
 
-    def tell(self, kept: Kept, kind: EntryType, data: dict[str, Any]) -> None:
+    def tell(self, kept: Kept, kind: EventType, data: dict[str, Any]) -> None:
         seq = len(kept.entries) + 1
         kept.entries.append(Entry(seq, self.clock(), kind, data, str(seq)))
         self.changed.notify_all()
+
+    def tell_live(self, kept: Kept, kind: LiveType, data: dict[str, Any]) -> None:
+        kept.live_told += 1
+        kept.live_until = self.clock() + LIVE_S
+        kept.live.append(Entry(len(kept.entries), self.clock(), kind, data, str(kept.live_told), live=True))
+        self.changed.notify_all()
+
+    def live(self, kept: Kept, after: int) -> list[Entry]:
+        """What is still known of what was told live beyond the cursor `after`."""
+        if self.clock() >= kept.live_until:
+            kept.live.clear()
+        return [entry for entry in kept.live if int(entry.cursor) > after]
 
     def call_off(self, kept: Kept) -> None:
         if kept.position.out:

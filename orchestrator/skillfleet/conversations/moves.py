@@ -60,6 +60,14 @@ class ToolLost:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolHandedBack:
+    """The worker that ran the call had to go, and has ended it. `effects`: as of a call that is lost."""
+
+    key: str
+    effects: Effects | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Paused:
     """Nothing new is started from here on; what runs may finish."""
 
@@ -87,6 +95,7 @@ Event = (
     | ToolUnstarted
     | ToolFailed
     | ToolLost
+    | ToolHandedBack
     | Paused
     | Resumed
     | CancelRequested

@@ -3,6 +3,7 @@
 import json
 import logging
 import secrets
+import time
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -16,13 +17,18 @@ from skillfleet_workers.wire.calls import lua, parse_records
 from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import CallRef
 
-from ..events import Entry, EntryType, Told, opening
-from .ledger import LEASE_S, MAX_DEAD, Accepted, Claim, DeadCall, Nothing, dead_call
+from ..events import Entry, EntryType, LiveTold, Told, in_order, opening
+from .ledger import FORMAT, LEASE_S, LEFT_ALONE_S, MAX_DEAD, Accepted, Claim, DeadCall, Nothing, dead_call
 from .messages import Message
 from .models import Conversation, ConversationSpec, Limits
+from .retention import forget_expired
 
 MAX_WAIT_S = 5.0
-ON_DISK_WITHIN_MS = 5000
+TIDY_EVERY_S = 60.0
+ON_DISK_WITHIN_MS = 2500
+REPLICATED_WITHIN_MS = 2500
+"""Both waits are one after the other, within `MAX_WAIT_S`."""
+
 STORED = ("spec", "state", "created", "paused", "dropped")
 """Fields of the state hash that a conversation without its messages is read from."""
 
@@ -34,10 +40,13 @@ log = logging.getLogger(__name__)
 class RedisLedger:
     """Safe to share between threads. Raises redis.RedisError when redis cannot be reached.
 
-    `bell` names the doorbell that conversations submitted here ring, and that `wait` listens to.
+    `bell` names the doorbell that conversations submitted here ring, and that `wait` listens to. `replicas`: how many
+    of redis must have what is submitted before it counts as accepted.
     """
 
-    def __init__(self, urls: RedisUrls, fleet: str, *, bell: str = "", ttl_s: int = 7 * 86400) -> None:
+    def __init__(
+        self, urls: RedisUrls, fleet: str, *, bell: str = "", ttl_s: int = 7 * 86400, replicas: int = 0
+    ) -> None:
         self._client = urls.client()
         self._blocking = urls.client(blocking_seconds=MAX_WAIT_S)
         self._ttl_s = ttl_s
@@ -45,26 +54,32 @@ class RedisLedger:
         self._due, self._control = fleet_keys.due, fleet_keys.control
         self._idempotency = fleet_keys.idempotency
         self._bell = keys.FleetKeys(bell or fleet).bell
+        self._tell_live = self._client.register_script(lua(__package__, "tell_live"))
         self._submit, self._claim, self._commit, self._renew, self._cancel, self._pause, self._resume = (
             self._client.register_script(lua(__package__, name))
             for name in ("submit", "claim", "commit", "renew", "cancel", "pause", "resume")
         )
-        self._waits_for_disk = True
+        self._waits_for_disk, self._replicas = True, replicas
+        self._fleet, self._tidy_at = fleet, 0.0
 
     @property
     def client(self) -> redis.Redis:
         return self._client
 
     def submit(self, *specs: ConversationSpec) -> list[Accepted]:
-        with self._client.pipeline(transaction=False) as pipe:
+        with self._blocking.pipeline(transaction=False) as pipe:
             for spec in specs:
                 self._add(spec, pipe)
+            if self._replicas:
+                pipe.wait(self._replicas, REPLICATED_WITHIN_MS)
             if self._waits_for_disk:
                 pipe.execute_command("WAITAOF", 1, 0, ON_DISK_WITHIN_MS)  # type: ignore[no-untyped-call]
             answers = pipe.execute(raise_on_error=False)
         for answer in answers[: len(specs)]:
             if isinstance(answer, redis.RedisError):
                 raise answer
+        if self._replicas:
+            _check_replicated(answers[len(specs)], self._replicas)
         if self._waits_for_disk:
             self._waits_for_disk = _on_disk(answers[-1])
         return [Accepted(name, at / 1000) for name, at in answers[: len(specs)]]
@@ -86,7 +101,7 @@ class RedisLedger:
     def claim(self, only: str | None = None) -> Claim | Nothing:
         prefix, state_suffix = keys.state("\0").split("\0")
         suffixes = [state_suffix, *(key("\0").split("\0")[1] for key in (keys.calls, keys.events))]
-        wanted = [only] if only else []
+        wanted: list[str | int] = [FORMAT, int(LEFT_ALONE_S * 1000), *([only] if only else [])]
         answer = self._claim(keys=[self._due], args=[int(LEASE_S * 1000), prefix, *suffixes, *wanted])
         if not answer[0]:
             return Nothing(None if answer[1] < 0 else answer[1] / 1000)
@@ -96,7 +111,7 @@ class RedisLedger:
         try:
             conversation, records = _conversation(state, stream), parse_records(calls)
         except ValidationError as unreadable:
-            # Perhaps a newer version wrote it, whose orchestrator will take it when this lease ends.
+            # Others are served meanwhile; it is looked at again when this lease ends.
             log.error("conversation %s cannot be read: %s", name, unreadable)
             return Nothing(0.0)
         return Claim(conversation, fence, now / 1000, state.get("cancel") == "1", records, "pause" in state)
@@ -147,18 +162,28 @@ class RedisLedger:
             self._client.zrem(keys.DEAD, *gone)
         return [call for call in found.values() if call is not None]
 
-    def entries(self, conversation_id: str, after: str, wait_s: float) -> list[Entry]:
-        stream = keys.events(conversation_id)
+    def tell_live(self, conversation_id: str, fence: int, told: Sequence[LiveTold]) -> bool:
+        args: list[str | int] = [fence, *(part for entry in told for part in entry)]
+        return bool(self._tell_live(keys=[keys.state(conversation_id), keys.live(conversation_id)], args=args))
+
+    def entries(self, conversation_id: str, after: str, wait_s: float, live: str | None = None) -> list[Entry]:
+        events, lives = keys.events(conversation_id), keys.live(conversation_id)
         block = int(min(wait_s, MAX_WAIT_S) * 1000) or None
-        found = cast(Any, self._blocking.xread({stream: after}, block=block))
-        rows = (found[stream][0] if isinstance(found, dict) else found[0][1]) if found else []
-        return [_entry(cursor, fields) for cursor, fields in rows]
+        streams: dict[Any, Any] = {events: after} if live is None else {events: after, lives: live}
+        found = cast(Any, self._blocking.xread(streams, block=block)) or []
+        # By RESP3 a map of lists of pages, by RESP2 a list of pairs.
+        rows = {name: page[0] for name, page in found.items()} if isinstance(found, dict) else dict(found)
+        told = [_entry(cursor, fields, live=True) for cursor, fields in rows.get(lives, ())]
+        return in_order([_entry(cursor, fields) for cursor, fields in rows.get(events, ())], told)
 
     def ended(self, conversation_id: str, wait_s: float) -> bool:
         block = int(min(wait_s, MAX_WAIT_S) * 1000) or None
         return bool(self._blocking.xread({keys.end(conversation_id): "0"}, block=block))
 
     def wait(self, seconds: float) -> None:
+        if time.monotonic() >= self._tidy_at:
+            self._tidy_at = time.monotonic() + TIDY_EVERY_S
+            forget_expired(self._client, self._fleet, self._ttl_s)
         try:
             self._blocking.blpop([self._bell], timeout=max(0.01, min(seconds, MAX_WAIT_S)))
         except RedisTimeoutError:
@@ -196,7 +221,9 @@ def _paired(flat: Sequence[str]) -> dict[str, str]:
 
 
 def _state_json(conversation: Conversation) -> str:
-    return conversation.model_dump_json(exclude={"spec", "messages", "paused_s", "dropped"})
+    """It begins with its format, which is read without parsing it."""
+    stored = conversation.model_dump_json(exclude={"spec", "messages", "paused_s", "dropped"})
+    return f'{{"format":{FORMAT},{stored[1:]}'
 
 
 def _conversation(state: dict[str, str], stream: list[tuple[str, dict[str, str]]]) -> Conversation:
@@ -209,6 +236,19 @@ def _conversation(state: dict[str, str], stream: list[tuple[str, dict[str, str]]
     paused_s = int(state.get("paused") or 0) / 1000
     counted = {"paused_s": paused_s, "dropped": int(state.get("dropped") or 0)}
     return Conversation.model_validate({**stored, **counted, "spec": spec, "messages": messages})
+
+
+def _check_replicated(answer: Any, replicas: int) -> None:
+    """
+    Raises:
+        redis.TimeoutError: too few have it by now.
+    """
+    if isinstance(answer, redis.RedisError):
+        raise answer
+    if answer < replicas:
+        raise RedisTimeoutError(
+            f"what was submitted is not on {replicas} replicas yet; with an idempotency key, submit it again"
+        )
 
 
 def _on_disk(answer: Any) -> bool:
@@ -226,6 +266,6 @@ def _on_disk(answer: Any) -> bool:
     return True
 
 
-def _entry(cursor: str, fields: dict[str, str]) -> Entry:
+def _entry(cursor: str, fields: dict[str, str], *, live: bool = False) -> Entry:
     kind = cast(EntryType, fields["type"])
-    return Entry(int(fields["seq"]), int(fields["at"]) / 1000, kind, json.loads(fields["data"]), cursor)
+    return Entry(int(fields["seq"]), int(fields["at"]) / 1000, kind, json.loads(fields["data"]), cursor, live)

@@ -14,6 +14,7 @@ from .moves import (
     Submitted,
     ToolFailed,
     ToolFinished,
+    ToolHandedBack,
     ToolLost,
     ToolUnstarted,
 )
@@ -95,6 +96,8 @@ def _news_of(
         yield ToolFinished(run.key, done.status, done.shown, done.worker, done.runtime, done.ms, done.tools)
     elif record is not None and record.failed >= run.ref.attempt:
         yield ToolFailed(run.key)
+    elif record is not None and record.returned >= run.ref.attempt:
+        yield ToolHandedBack(run.key, record.effects)
     elif _started(run, record):
         assert record is not None
         if now >= max(record.beat_at, listening_since) + LOST_AFTER_S:

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 import redis
 
 from skillfleet_workers.wire.connection import RedisUrls
+from skillfleet_workers.wire.fitness import require_database
 from skillfleet_workers.wire.presence import LiveProcess, live_processes
 
 from ..app import make_ledger
@@ -42,7 +43,7 @@ class Access:
                 self._stack.callback(self._private.close)
                 self._private.open()
             self._opened = make_ledger(self._settings)
-            self._opened.client.ping()
+            require_database(self._opened.client)
         except redis.RedisError as error:
             self.close()
             where = RedisUrls.of(self._settings).safe

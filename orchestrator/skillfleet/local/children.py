@@ -6,17 +6,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from skillfleet_workers.wire.connection import SETTINGS_EXIT
+from skillfleet_workers.wire.connection import HANDING_BACK_S, SETTINGS_EXIT
 from skillfleet_workers.wire.parent import PARENT_FD
 
 from .uninterrupted import uninterrupted
 
-GRACE_S = 10.0
-"""A child may finish what runs for so long after SIGTERM."""
+LAST_S = HANDING_BACK_S + 1.0
+"""A child that has to end at once is given so long."""
 
 STEADY_S = 30.0
 MAX_PAUSE_S = 15.0
@@ -67,15 +67,14 @@ class Children:
                 self._bury(child, code)
         return restarted
 
-    def stop(self) -> None:
-        """End all: SIGTERM, a grace time (a signal cuts it short), SIGKILL to what is left of their sessions."""
+    def stop(self, grace_s: float = 0.0) -> None:
+        """End all: SIGTERM, and they may finish what runs for `grace_s`; a signal has them hand it back at once, a
+        second one does not wait for that. What is left of their sessions is killed."""
         with uninterrupted() as came:
             living = [child.process for child in self.children if child.process]
-            for process in living:
-                process.terminate()
-            give_up = time.monotonic() + GRACE_S
-            while any(process.poll() is None for process in living) and not came and time.monotonic() < give_up:
-                time.sleep(0.01)
+            _terminate(living, grace_s + LAST_S, lambda: not came)
+            if came:
+                _terminate(living, LAST_S, lambda: len(came) < 2)
             for process in living:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
@@ -104,3 +103,11 @@ class Children:
         child.pause_s = 0.5 if steady or not child.pause_s else min(MAX_PAUSE_S, child.pause_s * 2)
         child.restart_at = time.monotonic() + child.pause_s
         child.process = None
+
+
+def _terminate(processes: "list[subprocess.Popen[bytes]]", seconds: float, patient: Callable[[], bool]) -> None:
+    for process in processes:
+        process.terminate()
+    give_up = time.monotonic() + seconds
+    while any(process.poll() is None for process in processes) and patient() and time.monotonic() < give_up:
+        time.sleep(0.01)

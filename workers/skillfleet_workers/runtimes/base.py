@@ -1,12 +1,12 @@
 """The port that every runtime stands behind."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
-from ..wire.execution import ScriptExecution
+from ..wire.execution import Output, ScriptExecution
 
 
 class RuntimeUnavailableError(Exception):
@@ -37,7 +37,8 @@ class RunRequest:
     `script` is source, or the path of a script inside the skill; `interpreter` runs it. `environment` is all that
     the script sees of the world, but for its work folder: the runtime adds HOME, TMPDIR and SKILLFLEET_OUTPUT_DIR.
     What the script leaves in the last is moved to `keep`. `preload`: modules that such scripts import.
-    `fresh_interpreter`: no fork of a warm one will do. `image`: of the container that the skill asks for.
+    `fresh_interpreter`: no fork of a warm one will do. `image`: of the container that the skill asks for. `hear`
+    is told now and then what the script writes, and must return at once.
     """
 
     skill_name: str
@@ -57,6 +58,7 @@ class RunRequest:
     keep: Path | None = None
     image: str | None = None
     runtime: RuntimeChoice = "auto"
+    hear: Callable[[Output], None] | None = None
 
 
 def work_variables(work: str, output: str) -> dict[str, str]:

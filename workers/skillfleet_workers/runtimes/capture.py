@@ -13,14 +13,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ..wire.execution import OUTPUT_LIMIT_BYTES, TRUNCATION_MARKER
+from ..wire.execution import OUTPUT_LIMIT_BYTES, TRUNCATION_MARKER, Output, Speaker
 
 CHUNK_BYTES = 65_536
 CANCEL_LATENCY_S = 0.05
+NEWS_EVERY_S = 0.2
+NEWS_BYTES = 4096
+"""Of what a script writes, so much is told so often, and nothing before it has run so long."""
+
 KILL_GRACE_S = 10.0
 """How long a supervisor may take to kill everything before it is taken for broken."""
 
 Verdict = Literal["timed_out", "cancelled"]
+Hear = Callable[[Output], None]
+"""Must return at once: whoever calls it times the run."""
 
 
 class SupervisorSilentError(Exception):
@@ -34,6 +40,7 @@ class Stream:
         self.descriptor = descriptor
         self.total = 0
         self._kept = bytearray()
+        self._told = 0
         os.set_blocking(descriptor, False)
 
     def read(self, scratch: memoryview) -> bool:
@@ -47,6 +54,15 @@ class Stream:
             self._kept += scratch[: min(count, room)]
         self.total += count
         return count > 0
+
+    def news(self) -> tuple[str, int]:
+        """What was kept since it was last asked for, if long the end of it, and how many bytes were skipped."""
+        end = len(self._kept) - _cut_in_two(self._kept)
+        begin = max(self._told, end - NEWS_BYTES)
+        while begin > self._told and begin < end and self._kept[begin] & 0xC0 == 0x80:
+            begin += 1
+        skipped, self._told = begin - self._told, end
+        return self._kept[begin:end].decode("utf-8", "replace"), skipped
 
     @property
     def truncated(self) -> bool:
@@ -133,7 +149,8 @@ class Capture:
 
 
 class Attendant:
-    """Attends one run from its start until nothing of it lives. `hasten` is called before it is to be killed."""
+    """Attends one run from its start until nothing of it lives. `hasten` is called before it is to be killed; `hear`
+    with what it writes while it runs."""
 
     def __init__(
         self,
@@ -141,11 +158,15 @@ class Attendant:
         capture: Capture,
         kill_grace_s: float = KILL_GRACE_S,
         hasten: Callable[[], None] = lambda: None,
+        hear: Hear | None = None,
     ) -> None:
         self._control = control
         self._capture = capture
         self._kill_grace_s = kill_grace_s
         self._hasten = hasten
+        self._hear = hear
+        self._hear_at = capture.began + NEWS_EVERY_S
+        self._speakers: list[tuple[Speaker, Stream]] = [("stdout", capture.stdout), ("stderr", capture.stderr)]
         self._scratch = memoryview(bytearray(CHUNK_BYTES))
         self._said = b""
 
@@ -165,9 +186,22 @@ class Attendant:
             while not (capture.done or capture.lost):
                 self._read_ready(selector, deadline)
                 deadline = self._pass_verdict(deadline, cancelled)
+                if self._hear is not None and not capture.done and time.monotonic() >= self._hear_at:
+                    self._tell_news(self._hear)
         for stream in (capture.stdout, capture.stderr):
             while stream.read(self._scratch):
                 pass
+
+    def _tell_news(self, hear: Hear) -> None:
+        """Of one stream at a time, by turns."""
+        for speaker in tuple(self._speakers):
+            text, skipped = speaker[1].news()
+            if text:
+                hear(Output(speaker[0], text, skipped))
+                self._hear_at = time.monotonic() + NEWS_EVERY_S
+                self._speakers.remove(speaker)
+                self._speakers.append(speaker)
+                return
 
     def _read_ready(self, selector: selectors.BaseSelector, deadline: float) -> None:
         patience = min(CANCEL_LATENCY_S, deadline - time.monotonic())

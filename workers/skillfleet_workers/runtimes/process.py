@@ -66,7 +66,7 @@ class ProcessRuntime:
         with ExitStack() as opened:
             init, capture = self._start(_stdin(request, work, opened), frame, opened)
             try:
-                Attendant(init.control, capture).attend(request.timeout_s, request.cancelled)
+                Attendant(init.control, capture, hear=request.hear).attend(request.timeout_s, request.cancelled)
             except SupervisorSilentError as silent:
                 self._abandon(init)
                 raise RuntimeUnavailableError(str(silent)) from silent

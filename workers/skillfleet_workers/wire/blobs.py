@@ -1,4 +1,4 @@
-"""What is too big for a message travels by reference: the message names a key, and the key expires."""
+"""What is too big for a message travels by reference: the message names a key, which goes with the conversation."""
 
 import hashlib
 import json
@@ -6,6 +6,7 @@ import json
 import redis
 
 from . import keys
+from .calls import lua
 from .contract import CallMessage
 
 INLINE_BYTES = 65_536
@@ -13,21 +14,24 @@ INLINE_BYTES = 65_536
 
 
 class Blobs:
-    """Raises redis.RedisError when redis cannot be reached. `ttl_s`: how long a blob is kept after its last use."""
+    """Raises redis.RedisError when redis cannot be reached. `ttl_s`: how long a blob is kept once its
+    conversation has ended."""
 
     def __init__(self, client: redis.Redis, ttl_s: int) -> None:
         self._client, self._ttl_s = client, ttl_s
+        self._store = client.register_script(lua(__package__, "blob"))
 
     def referred(self, message: CallMessage) -> CallMessage:
-        """The message as it is sent. Doing it again stores nothing twice, and keeps it from expiring."""
+        """The message as it is sent. Doing it again stores nothing twice."""
+        name = message.ref.conversation_id
         request, references = {}, {}
-        for name, value in message.request.items():
+        for field, value in message.request.items():
             text = json.dumps(value)
             if len(text) <= INLINE_BYTES:
-                request[name] = value
+                request[field] = value
                 continue
-            references[name] = keys.blob(message.ref.conversation_id, hashlib.sha256(text.encode()).hexdigest())
-            self._client.set(references[name], text, ex=self._ttl_s)
+            blob = references[field] = keys.blob(name, hashlib.sha256(text.encode()).hexdigest())
+            self._store(keys=[keys.state(name), blob], args=[text, self._ttl_s])
         return message.model_copy(update={"request": request, "references": references})
 
     def resolved(self, message: CallMessage) -> CallMessage | None:

@@ -14,7 +14,7 @@ if not is_out(KEYS[1], call) then return dropped('ended') end
 if tonumber(held[4] or 0) < tonumber(ARGV[5]) then
   redis.call('HSET', KEYS[2], call .. ':failed', ARGV[2])
   redis.call('HINCRBY', KEYS[2], call .. ':failures', 1)
-  tell(KEYS[1], KEYS[3], 'progress', ARGV[6])
+  tell(KEYS[1], KEYS[3], 'failed', ARGV[6])
   -- Whoever holds the conversation now has not seen it.
   redis.call('HSET', KEYS[1], 'news', redis.call('HGET', KEYS[1], 'fence'))
   ring(KEYS[1], string.match(KEYS[1], '{(.-)}'))

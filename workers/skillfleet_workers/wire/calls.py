@@ -11,9 +11,11 @@ import redis
 
 from . import keys
 from .contract import CallRef, Effects, ScriptTool, WireModel
+from .execution import Output
 
 Claimed = Literal["claimed", "taken", "paused", "ended"]
 Committed = Literal["recorded", "again", "duplicate", "ended"]
+HandedBack = Literal["handed_back", "duplicate", "ended"]
 
 
 class CallResult(WireModel):
@@ -42,6 +44,7 @@ class CallRecord:
     """Where a call stands. `attempt` is the newest one started; `beat_at` its last proof of life, in seconds
     since the epoch by redis' clock; `effects` what its worker said of it, None: nothing. `failed` is the newest
     attempt whose script failed and that is to be followed by another one, 0: none; `failures` how many there were.
+    `returned` is the newest attempt that its worker ended and handed back, 0: none.
     """
 
     attempt: int
@@ -51,6 +54,7 @@ class CallRecord:
     effects: Effects | None = None
     failed: int = 0
     failures: int = 0
+    returned: int = 0
 
 
 def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
@@ -66,6 +70,7 @@ def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
             effects=cast(Effects | None, fields.get(f"{key}:effects") or None),
             failed=int(fields.get(f"{key}:failed", 0)),
             failures=int(fields.get(f"{key}:failures", 0)),
+            returned=int(fields.get(f"{key}:returned", 0)),
         )
     return found
 
@@ -81,9 +86,9 @@ class CallLedger:
 
     def __init__(self, client: redis.Redis) -> None:
         self._client = client
-        self._claim, self._beat, self._progress, self._commit = (
+        self._claim, self._beat, self._progress, self._commit, self._hand_back = (
             client.register_script(lua(__package__, f"call_{name}"))
-            for name in ("claim", "beat", "progress", "commit")
+            for name in ("claim", "beat", "progress", "commit", "hand_back")
         )
 
     def claim(self, ref: CallRef, worker: str, effects: Effects | None = None) -> Claimed:
@@ -101,9 +106,12 @@ class CallLedger:
         return [ref for ref, answer in zip(refs, wanted, strict=True) if not answer]
 
     def progress(self, ref: CallRef, text: str) -> bool:
-        """Tell those who follow the conversation; whether the call is still wanted."""
-        told = json.dumps({"key": ref.key, "text": text})
-        return bool(self._progress(keys=_keys(ref), args=[ref.key, ref.attempt, told]))
+        """Tell those who follow the conversation what the call is busy with; whether it is still wanted."""
+        return self._tell(ref, "progress", {"key": ref.key, "text": text})
+
+    def output(self, ref: CallRef, output: Output) -> bool:
+        """Tell them what its script has written; whether it is still wanted."""
+        return self._tell(ref, "output", output.told(ref.key))
 
     def commit(self, ref: CallRef, result: CallResult, retries: int = 0) -> Committed:
         """First writer wins, doing it again changes nothing, and what is not wanted is counted. The last call of a
@@ -115,6 +123,21 @@ class CallLedger:
         told, failure = json.dumps(result.told(ref.key)), json.dumps(result.told_of_failure(ref.key))
         args: list[str | int] = [ref.key, ref.attempt, result.model_dump_json(), told, retries, failure]
         return cast(Committed, self._commit(keys=_keys(ref), args=args))
+
+    def hand_back(self, ref: CallRef) -> HandedBack:
+        """This attempt was ended by its worker, which has to go: what comes next is decided at once, as its effects
+        allow, and it counts as no death. Doing it again changes nothing."""
+        told = json.dumps({"key": ref.key, "attempt": ref.attempt})
+        return cast(HandedBack, self._hand_back(keys=_keys(ref), args=[ref.key, ref.attempt, told]))
+
+    def _tell(self, ref: CallRef, kind: str, told: dict[str, Any]) -> bool:
+        state, calls, _ = _keys(ref)
+        live = keys.live(ref.conversation_id)
+        return bool(
+            self._progress(
+                keys=[state, calls, live], args=[ref.key, ref.attempt, kind, json.dumps(told, ensure_ascii=False)]
+            )
+        )
 
 
 def _keys(ref: CallRef) -> list[str]:

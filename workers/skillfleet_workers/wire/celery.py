@@ -24,14 +24,9 @@ def make_celery(settings: FleetSettings, *, queue: str = "", sends_only: bool = 
     urls = RedisUrls.of(settings)
     backend = "disabled://" if sends_only else urls.results
     app = Celery("skillfleet", broker=urls.broker, backend=backend, set_as_current=False)
-    transport: dict[str, float | bool] = {
-        "visibility_timeout": VISIBILITY_TIMEOUT_S,
-        "socket_timeout": 30,
-        "socket_connect_timeout": 5,
-        "health_check_interval": 30,
-    }
-    if not urls.is_socket:
-        transport["socket_keepalive"] = True
+    reach = urls.address.celery_settings
+    transport = reach["broker_transport_options"]
+    transport["visibility_timeout"] = VISIBILITY_TIMEOUT_S
     if queue:
         # kombu waits for its last blocking read before it closes: a lone fleet's end must not take that second.
         transport["polling_interval"] = LONE_READ_S
@@ -43,8 +38,7 @@ def make_celery(settings: FleetSettings, *, queue: str = "", sends_only: bool = 
         result_serializer="json",
         result_backend_thread_safe=True,
         result_expires=settings.result_ttl_hours * 3600,
-        broker_transport_options=transport,
-        result_backend_transport_options=transport,
+        **reach,
         broker_connection_retry_on_startup=True,
         task_default_queue=name,
         task_queues=[Queue(name, no_ack=True)],

@@ -58,3 +58,11 @@ local function all_in(state, calls)
   end
   return out ~= ''
 end
+
+-- One entry of a conversation's live stream, which forgets: its number is that of the event that it comes after.
+-- The stream goes some time after its last entry, which is before its conversation goes.
+local function tell_live(state, live, kind, data)
+  redis.call('XADD', live, 'MAXLEN', '~', 1000, '*', 'seq', redis.call('HGET', state, 'seq'), 'at', now_ms(),
+    'type', kind, 'data', data)
+  redis.call('EXPIRE', live, 600)
+end

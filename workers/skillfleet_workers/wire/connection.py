@@ -6,25 +6,23 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, TypeVar
-from urllib.parse import urlsplit, urlunsplit
 
 import redis
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
-from redis.backoff import ExponentialBackoff
-from redis.retry import Retry
 
+from .address import Address
 from .settings_errors import EMPTY, complaint
 
 MAX_SOCKET_PATH = 100
 """Unix socket paths beyond about this many characters are cut in silence by the operating system."""
 
-URL_SCHEMES = ("redis", "rediss", "unix")
-
-
 SETTINGS_EXIT = 2
 NO_BROKER_EXIT = 3
 """Exit codes of every process of a fleet; a supervisor does not start one again that has refused its settings."""
+
+HANDING_BACK_S = 5.0
+"""Once its grace time is over, a process hands back what it holds and has ended within so many seconds."""
 
 
 class SettingsError(Exception):
@@ -54,6 +52,9 @@ class FleetSettings(BaseSettings):
         description="a name of lower-case letters, digits and '-', at most 40",
     )
     result_ttl_hours: int = Field(default=168, ge=1, validation_alias="SKILLFLEET_RESULT_TTL_HOURS")
+    replicas: int = Field(default=0, ge=0, le=10, validation_alias="SKILLFLEET_REPLICAS")
+    """How many replicas of redis must have a conversation before it is accepted."""
+    grace_s: int = Field(default=30, ge=0, le=86400, validation_alias="SKILLFLEET_GRACE_SECONDS")
 
     @field_validator("state_dir", "skills_folder", mode="before")
     @classmethod
@@ -76,8 +77,7 @@ class FleetSettings(BaseSettings):
     def _known_scheme(cls, url: SecretStr | None) -> SecretStr | None:
         if url is None or not url.get_secret_value():
             return None
-        if not _is_redis_url(url.get_secret_value()):
-            raise ValueError("is not a redis URL; write redis://host:6379/0, rediss://... or unix:///path")
+        Address.of(url.get_secret_value())
         return url
 
     @model_validator(mode="after")
@@ -87,14 +87,6 @@ class FleetSettings(BaseSettings):
             local = hashlib.sha256(os.fsencode(self.skills_folder.resolve())).hexdigest()[:8]
             object.__setattr__(self, "fleet", "default" if self.redis_url else local)
         return self
-
-
-def _is_redis_url(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        return parts.scheme in URL_SCHEMES and bool(parts.hostname or parts.path) and parts.port != 0
-    except ValueError:  # a port that is no number, a bracket left open; its message would quote the password
-        return False
 
 
 Loaded = TypeVar("Loaded", bound=BaseSettings)
@@ -136,55 +128,26 @@ class RedisUrls:
         return cls(default_private_url(settings.state_dir))
 
     @property
-    def is_socket(self) -> bool:
-        return self.url.startswith("unix://")
-
-    def _database(self) -> int:
-        path = urlsplit(self.url).path.strip("/")
-        return int(path) if not self.is_socket and path.isdigit() else 0
-
-    def _celery(self, database: int) -> str:
-        parts = urlsplit(self.url)
-        if self.is_socket:
-            auth = f":{parts.password}@" if parts.password else ""
-            return f"redis+socket://{auth}{parts.path}?virtual_host={database}"
-        query = parts.query
-        if parts.scheme == "rediss" and "ssl_cert_reqs" not in query:
-            # Celery would not check the certificate unless told to; redis-py does.
-            query = "&".join(filter(None, [query, "ssl_cert_reqs=required"]))
-        return urlunsplit(parts._replace(path=f"/{database}", query=query))
+    def address(self) -> Address:
+        return Address.of(self.url)
 
     @property
     def broker(self) -> str:
-        return self._celery(self._database())
+        return self.address.celery_url(self.address.database)
 
     @property
     def results(self) -> str:
         """The result backend lives beside the ledger: results must survive a flushed broker."""
-        return self._celery(self._database() + 1)
+        return self.address.celery_url(self.address.database + 1)
 
     @property
     def safe(self) -> str:
-        """For people and logs: without the password."""
-        if self.is_socket:
-            return f"unix://{urlsplit(self.url).path}"
-        parts = urlsplit(self.url)
-        host = parts.netloc.rpartition("@")[2]
-        return urlunsplit(parts._replace(netloc=host))
+        """For people and logs: without a secret."""
+        return self.address.safe
 
     def client(self, *, broker: bool = False, blocking_seconds: float = 0) -> redis.Redis:
-        """A client of the ledger's database (or the broker's). Blocking reads need their time named here:
-        redis-py's own socket timeout would end them early."""
-        return redis.Redis.from_url(
-            self.url if self.is_socket else urlunsplit(urlsplit(self.url)._replace(path="")),
-            db=self._database() + (0 if broker else 1),
-            decode_responses=True,
-            socket_timeout=10 + blocking_seconds,
-            socket_connect_timeout=5,
-            health_check_interval=30,
-            retry=Retry(ExponentialBackoff(cap=0.5, base=0.05), 3),
-            **({} if self.is_socket else {"socket_keepalive": True}),
-        )
+        """A client of the ledger's database (or the broker's). Blocking reads need their time named here."""
+        return self.address.client(self.address.database + (0 if broker else 1), blocking_seconds)
 
 
 def worker_name() -> str:

@@ -1,5 +1,6 @@
 """ScriptExecution: the outcome of running code, the one result type of every runtime."""
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
@@ -8,6 +9,7 @@ ExecutionStatus = Literal[
     "succeeded", "failed", "timed_out", "killed", "oom_killed", "cancelled", "lost", "protocol_violation"
 ]
 Isolation = Literal["none", "process", "sandbox", "container", "gvisor"]
+Speaker = Literal["stdout", "stderr"]
 
 OUTPUT_LIMIT_BYTES = 10_485_760
 """stdout and stderr are each cut here (seed 001: 10 MB)."""
@@ -16,6 +18,20 @@ TIMEOUT_RETURNCODE = 124
 TRUNCATION_MARKER = "[... output truncated ...]"
 RESULT_EVENT = "result"
 """The type of the event that carries what code in code mode came to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a running script has written to one of its streams since the last time. `skipped`: bytes before `text`
+    that were too many to tell."""
+
+    stream: Speaker
+    text: str
+    skipped: int = 0
+
+    def told(self, key: str) -> dict[str, Any]:
+        """What followers of a conversation see of it."""
+        return {"key": key, "stream": self.stream, "text": self.text, "skipped": self.skipped}
 
 
 class Artifact(BaseModel):

@@ -7,7 +7,7 @@ PREFIX = "skillfleet"
 
 def state(conversation_id: str) -> str:
     """Hash: spec, state, status, fence, out, cancel, pause, paused, idempotency, deadline, seq, created, commit,
-    dropped, news; where it is due, which bell it rings, which control channel its workers hear."""
+    dropped, news, blobs; where it is due, which bell it rings, which control channel its workers hear."""
     return f"{PREFIX}:{{{conversation_id}}}:state"
 
 
@@ -16,9 +16,14 @@ def events(conversation_id: str) -> str:
     return f"{PREFIX}:{{{conversation_id}}}:events"
 
 
+def live(conversation_id: str) -> str:
+    """Stream, bounded: what is worth seeing while it happens (progress, output, tokens); may be lost without harm."""
+    return f"{PREFIX}:{{{conversation_id}}}:live"
+
+
 def calls(conversation_id: str) -> str:
     """Hash, for every call that was started: `KEY:attempt`, `:beat` (ms since the epoch), `:worker`, `:claim`,
-    `:effects`, `:failed`, `:failures`, `:result` (JSON of a CallResult), where KEY is CallRef.key."""
+    `:effects`, `:failed`, `:failures`, `:returned`, `:result` (JSON of a CallResult), where KEY is CallRef.key."""
     return f"{PREFIX}:{{{conversation_id}}}:calls"
 
 

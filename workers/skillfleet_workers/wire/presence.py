@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Literal, cast
 
 import redis
+from pydantic import ValidationError
 
 from .contract import WireModel
 from .keys import FleetKeys
@@ -84,7 +85,15 @@ def live_processes(client: redis.Redis, fleet: str) -> list[LiveProcess]:
         _forget(client, names, silent)
     living = sorted(member for member, at in heard if at >= horizon)
     about = cast(list[str | None], client.hmget(names.about, living)) if living else []
-    return [LiveProcess.model_validate_json(text) for text in about if text]
+    return [known for text in about if text and (known := _known(text))]
+
+
+def _known(text: str) -> LiveProcess | None:
+    """None: of a kind that only a later release knows."""
+    try:
+        return LiveProcess.model_validate_json(text)
+    except ValidationError:
+        return None
 
 
 def _forget(client: redis.Redis, names: FleetKeys, members: list[str]) -> None:

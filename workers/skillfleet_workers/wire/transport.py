@@ -24,10 +24,19 @@ class Channel(redis.Channel):
             super().basic_ack(delivery_tag, multiple=multiple)
 
 
+class SentinelChannel(Channel, redis.SentinelChannel):
+    pass
+
+
 class Transport(redis.Transport):
     Channel = Channel
+
+
+class SentinelTransport(redis.SentinelTransport):
+    Channel = SentinelChannel
 
 
 def use_ours() -> None:
     """For every connection that this process makes from now on, TLS included."""
     TRANSPORT_ALIASES.update(dict.fromkeys(("redis", "rediss"), f"{__name__}:Transport"))
+    TRANSPORT_ALIASES["sentinel"] = f"{__name__}:SentinelTransport"

@@ -90,7 +90,7 @@ def _attended(
     before = interpreter.oom_kills()
     silent = False
     try:
-        attendant = Attendant(lease.control, capture, interpreter.kill_grace_s, lease.hasten)
+        attendant = Attendant(lease.control, capture, interpreter.kill_grace_s, lease.hasten, request.hear)
         attendant.attend(request.timeout_s, request.cancelled)
     except SupervisorSilentError:
         silent = True

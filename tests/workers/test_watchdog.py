@@ -1,0 +1,79 @@
+"""A worker that takes no calls although calls wait is told so, and no other is."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+import redis
+
+from skillfleet_workers.watchdog import Watchdog
+
+AFTER_S, LOOK_S = 0.2, 0.01
+PATIENCE_S = 10.0
+
+
+class Worker:
+    """As its watchdog sees it."""
+
+    def __init__(self) -> None:
+        self.waiting, self.taken, self.free, self.away = 1, 0, True, False
+        self.looks, self.moves = 0, False
+        self.stalled = threading.Event()
+
+    def look(self) -> int:
+        self.looks += 1
+        if self.away:
+            raise redis.ConnectionError("gone")
+        return self.waiting
+
+    def takes(self) -> int:
+        self.taken += self.moves
+        return self.taken
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    seen = Worker()
+    watchdog = Watchdog(
+        seen.look, seen.takes, lambda: seen.free, seen.stalled.set, after_s=AFTER_S, look_every_s=LOOK_S
+    )
+    with closing(watchdog):
+        watchdog.start()
+        yield seen
+
+
+def pass_time(worker: Worker) -> None:
+    """Well beyond what a stall takes."""
+    assert not worker.stalled.wait(4 * AFTER_S)
+
+
+def test_calls_that_wait_while_none_is_taken_are_a_stall(worker: Worker) -> None:
+    assert worker.stalled.wait(PATIENCE_S)
+
+
+def test_an_empty_queue_is_none(worker: Worker) -> None:
+    worker.waiting = 0
+    pass_time(worker)
+    assert worker.looks > 2
+
+
+def test_full_hands_are_none_until_one_is_free(worker: Worker) -> None:
+    worker.free = False
+    pass_time(worker)
+    worker.free = True
+    assert worker.stalled.wait(PATIENCE_S)
+
+
+def test_a_redis_that_is_away_is_none_until_it_is_back(worker: Worker) -> None:
+    worker.away = True
+    pass_time(worker)
+    assert worker.looks > 2
+    worker.away = False
+    assert worker.stalled.wait(PATIENCE_S)
+
+
+def test_a_queue_that_moves_is_none_however_long_it_is(worker: Worker) -> None:
+    worker.moves = True
+    pass_time(worker)
+    assert worker.taken > 2

@@ -1,0 +1,13 @@
+-- KEYS state calls events  ARGV call attempt told
+if not is_out(KEYS[1], ARGV[1]) then return 'ended' end
+local call = ARGV[1]
+local held = redis.call('HMGET', KEYS[2], call .. ':result', call .. ':attempt', call .. ':returned')
+if held[1] or held[2] ~= ARGV[2] then return 'duplicate' end
+if held[3] ~= ARGV[2] then
+  redis.call('HSET', KEYS[2], call .. ':returned', ARGV[2])
+  tell(KEYS[1], KEYS[3], 'returned', ARGV[3])
+  -- Whoever holds the conversation now has not seen it.
+  redis.call('HSET', KEYS[1], 'news', redis.call('HGET', KEYS[1], 'fence'))
+  ring(KEYS[1], string.match(KEYS[1], '{(.-)}'))
+end
+return 'handed_back'
