@@ -2,15 +2,16 @@
 
 import json
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from typing import Any, Literal, cast
 
 import redis
 
 from . import keys
-from .contract import CallRef, Effects, ScriptTool, WireModel
+from .contract import DEFAULT_PRIORITY, DEFAULT_TENANT, CallRef, Effects, ScriptTool, WireModel
 
 Claimed = Literal["claimed", "taken", "paused", "ended"]
 Committed = Literal["recorded", "again", "duplicate", "ended"]
@@ -42,6 +43,7 @@ class CallRecord:
     """Where a call stands. `attempt` is the newest one started; `beat_at` its last proof of life, in seconds
     since the epoch by redis' clock; `effects` what its worker said of it, None: nothing. `failed` is the newest
     attempt whose script failed and that is to be followed by another one, 0: none; `failures` how many there were.
+    `sent_at`: when it was last given a place in the tool queue, 0: it waits for one.
     """
 
     attempt: int
@@ -51,6 +53,7 @@ class CallRecord:
     effects: Effects | None = None
     failed: int = 0
     failures: int = 0
+    sent_at: float = 0.0
 
 
 def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
@@ -66,14 +69,32 @@ def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
             effects=cast(Effects | None, fields.get(f"{key}:effects") or None),
             failed=int(fields.get(f"{key}:failed", 0)),
             failures=int(fields.get(f"{key}:failures", 0)),
+            sent_at=int(fields.get(f"{key}:sent", 0)) / 1000,
         )
     return found
 
 
+_KEYS = (keys.state, keys.calls, keys.events)
+_PARTS = ("clock", "fair", "ready", "places")
+
+
+@cache
+def _shared() -> str:
+    """What every script may use, with the names of keys as `keys` makes them."""
+    constants = {name: f"'{getattr(keys, name)}'" for name in ("READY", "HELD", "WAITING", "SENT", "MARK")}
+    constants |= {"DEFAULT_TENANT": f"'{DEFAULT_TENANT}'", "DEFAULT_PRIORITY": str(DEFAULT_PRIORITY)}
+    named = [f"local {name} = {value}" for name, value in constants.items()] + [_key_in_lua(key) for key in _KEYS]
+    return "\n".join([*named, *(resources.files(__package__).joinpath(f"{part}.lua").read_text() for part in _PARTS)])
+
+
+def _key_in_lua(key: Callable[[str], str]) -> str:
+    before, after = key("\0").split("\0")
+    return f"local function {key.__name__}_key(id) return '{before}' .. id .. '{after}' end"
+
+
 def lua(package: str, name: str) -> str:
-    """A script of a package, with the clock that every script reads."""
-    clock = resources.files(__package__).joinpath("clock.lua").read_text()
-    return clock + resources.files(package).joinpath(f"{name}.lua").read_text()
+    """A script of a package."""
+    return _shared() + resources.files(package).joinpath(f"{name}.lua").read_text()
 
 
 class CallLedger:
@@ -91,7 +112,14 @@ class CallLedger:
         `paused`: nothing of the conversation may start now; when it goes on, the call is sent again.
         `ended`: the conversation does not wait for it (any more). `effects`: what may be done with the call if this
         worker dies, where the worker knows better than the TaskSpec."""
-        args: list[str | int] = [ref.key, ref.attempt, worker, secrets.token_hex(8), effects or ""]
+        args: list[str | int] = [
+            ref.key,
+            ref.attempt,
+            worker,
+            secrets.token_hex(8),
+            effects or "",
+            ref.conversation_id,
+        ]
         return cast(Claimed, self._claim(keys=_keys(ref), args=args))
 
     def beat(self, refs: Iterable[CallRef]) -> list[CallRef]:
