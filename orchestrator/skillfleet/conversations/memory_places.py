@@ -66,7 +66,7 @@ def release(store: MemoryStore, room: int, own: str = "") -> list[str]:
 
 def heal(store: MemoryStore, kept: Kept) -> None:
     """A call that is out has a place, or waits for one, or was started."""
-    if kept.pause is not None or kept.ended(store.clock()):
+    if kept.position.status == "paused" or kept.pause is not None or kept.ended(store.clock()):
         return
     for run in kept.position.out:
         record = kept.calls.get(run.key, UNKNOWN)

@@ -57,8 +57,8 @@ end
 -- A call that is out has a place, or waits for one, or was started: that an earlier release has sent it, or a fleet
 -- that is gone, shows at the next look.
 local function heal(base, state, id)
-  local s = redis.call('HMGET', state, 'out', 'queue', 'tenant', 'priority')
-  if paused(state) or ended(state) then return end
+  local s = redis.call('HMGET', state, 'out', 'queue', 'tenant', 'priority', 'status', 'pause')
+  if s[5] == 'paused' or s[6] or ended(state) then return end
   local waiting, tenant = base .. WAITING, s[3] or DEFAULT_TENANT
   for key in string.gmatch(s[1], '[^,]+') do
     local call, record = call_of(id, key), redis.call('HMGET', calls_key(id), key .. ':sent', key .. ':result')
