@@ -21,13 +21,14 @@ if not id then
   return {release(queue, tonumber(ARGV[4]), tonumber(ARGV[5])), false, wait_ms}
 end
 local state, calls = state_key(id), calls_key(id)
-if redis.call('EXISTS', state) == 0 then return {{}, false, 0} end
+local out = redis.call('HGET', state, 'out')
+if not out then return {{}, false, 0} end
 redis.call('ZADD', due, now + lease_ms, id)
 if tenant_slots > 0 and not ended(state) then holds(due, tenant_of(state), id, lease_ms) end
 local fence = redis.call('HINCRBY', state, 'fence', 1)
 
-local mark, out = false, redis.call('HGET', state, 'out')
-if out and out ~= '' and not all_in(state, calls) then
+local mark = false
+if out ~= '' and not all_in(out, calls) then
   mark = redis.call('GET', queue .. MARK)
   heal(queue, state, id)
 end

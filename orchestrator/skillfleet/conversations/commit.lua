@@ -7,7 +7,8 @@
 -- `once` names this commit: the client sends it again when the connection broke before the answer came.
 local id, status, due, out = ARGV[1], ARGV[4], KEYS[4], ARGV[6]
 local queue, room, sends = ARGV[13], tonumber(ARGV[14]), ARGV[16]
-local held = redis.call('HMGET', KEYS[1], 'fence', 'commit', 'out', 'queue', 'tenant', 'priority', 'bell')
+local held = redis.call('HMGET', KEYS[1], 'fence', 'commit', 'out', 'queue', 'tenant', 'priority', 'bell',
+  'pause', 'cancel', 'deadline', 'news', 'idempotency')
 local tenant, priority = held[5] or DEFAULT_TENANT, tonumber(held[6] or DEFAULT_PRIORITY)
 if held[2] == ARGV[8] then
   local released = {1}
@@ -26,7 +27,7 @@ end
 
 for call in string.gmatch(ARGV[11], '[^,]+') do
   if redis.call('HEXISTS', KEYS[3], call .. ':result') == 1 then
-    ring(KEYS[1], id)
+    ring(id)
     let_go()
     return {0}
   end
@@ -56,24 +57,23 @@ for _, call in ipairs(release(queue, room, look_ms, id)) do
   answer[#answer + 1], soon = call, soon or string.match(call, '^(.*)%.%d+%.%d+$') == id
 end
 
-local turned = (paused(KEYS[1]) ~= false) ~= (status == 'paused')
+local turned = (held[8] ~= false) ~= (status == 'paused')
 if terminal(status) then
   if redis.call('ZREM', due, id) == 0 then not_ready(due, tenant, id) end
   redis.call('XADD', KEYS[5], '*', 'status', status)
   for _, i in ipairs({1, 2, 3, 5}) do redis.call('EXPIRE', KEYS[i], tonumber(ARGV[7])) end
-  local key = redis.call('HGET', KEYS[1], 'idempotency')
-  if key then redis.call('EXPIRE', key, tonumber(ARGV[7])) end
+  if held[12] then redis.call('EXPIRE', held[12], tonumber(ARGV[7])) end
 elseif ARGV[5] ~= '' then
   -- A pause, its end, a cancellation, a result or a failure that came in since the claim is looked at now.
-  local news = redis.call('HGET', KEYS[1], 'news') == ARGV[2]
-  if news or turned or ended(KEYS[1]) or all_in(KEYS[1], KEYS[3]) then
-    ring(KEYS[1], id)
+  local bound_to_end = bound(status, held[9], held[10], held[8])
+  if held[11] == ARGV[2] or turned or bound_to_end or all_in(out, KEYS[3]) then
+    ring(id)
   else
     local at = tonumber(ARGV[5])
     wait_until(due, tenant, id, soon and math.min(at, now_ms() + look_ms) or at)
   end
 elseif turned then
-  ring(KEYS[1], id)
+  ring(id)
   answer = {0}
 else
   return answer

@@ -2,7 +2,7 @@
 if redis.call('HGET', KEYS[1], 'fence') ~= ARGV[2] then return 0 end
 local capped = tonumber(ARGV[5]) > 0
 if ARGV[4] == '1' then
-  ring(KEYS[1], ARGV[1])
+  ring(ARGV[1])
   redis.call('HINCRBY', KEYS[1], 'fence', 1)
   if capped then
     holds_no_more(KEYS[2], tenant_of(KEYS[1]), ARGV[1], redis.call('HGET', KEYS[1], 'bell'))

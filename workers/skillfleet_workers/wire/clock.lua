@@ -1,6 +1,12 @@
+-- A script takes no time.
+local script_began
+
 local function now_ms()
-  local t = redis.call('TIME')
-  return t[1] * 1000 + math.floor(t[2] / 1000)
+  if not script_began then
+    local t = redis.call('TIME')
+    script_began = t[1] * 1000 + math.floor(t[2] / 1000)
+  end
+  return script_began
 end
 
 -- One entry of a conversation's event stream; its number has no gap.
@@ -47,9 +53,8 @@ local function call_off(state, id)
   if s[1] and s[2] and s[2] ~= '' then redis.call('PUBLISH', s[1], id) end
 end
 
--- Whether every call that is out has its result.
-local function all_in(state, calls)
-  local out = redis.call('HGET', state, 'out') or ''
+-- Whether all of these calls have their results.
+local function all_in(out, calls)
   for key in string.gmatch(out, '[^,]+') do
     if redis.call('HEXISTS', calls, key .. ':result') == 0 then return false end
   end

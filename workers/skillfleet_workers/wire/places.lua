@@ -22,6 +22,15 @@ local function vacate(base, tenant, id, key)
   end
 end
 
+-- Its message has come: its place is free. Those that got theirs before it and still have it were overtaken. Where it
+-- was the last, nobody waits, or the bell still rings for one that left before it.
+local function leave_place(base, bell, call, sent_ms)
+  local sent, mark = base .. SENT, base .. MARK
+  if redis.call('ZREM', sent, call) == 0 or redis.call('EXISTS', sent) == 0 then return end
+  if sent_ms > tonumber(redis.call('GET', mark) or 0) then redis.call('SET', mark, sent_ms, 'EX', 3600) end
+  if redis.call('EXISTS', base .. WAITING) == 1 then ring_bell(bell, call) end
+end
+
 -- Whose turn it is, as long as there are places. `own`: whose next look its commit decides itself; of the others
 -- one is due when a lost hint can be told.
 local function release(base, room, look_ms, own)

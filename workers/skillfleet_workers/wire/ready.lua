@@ -13,10 +13,12 @@ local function tenant_of(state)
   return redis.call('HGET', state, 'tenant') or DEFAULT_TENANT
 end
 
--- From the timers to what is ready.
+-- From the timers to what is ready; answers its bell.
 local function wake(due, id)
+  local s = redis.call('HMGET', state_key(id), 'status', 'cancel', 'deadline', 'pause', 'tenant', 'priority', 'fence',
+    'bell', 'due')
+  due = due or s[9]
   redis.call('ZREM', due, id)
-  local s = redis.call('HMGET', state_key(id), 'status', 'cancel', 'deadline', 'pause', 'tenant', 'priority', 'fence')
   if not s[1] then return end
   local queue, tenant = ready_queue(due), s[5] or DEFAULT_TENANT
   if bound(s[1], s[2], s[3], s[4]) then
@@ -25,6 +27,7 @@ local function wake(due, id)
   else
     put(queue, tenant, id, rank(tonumber(s[6] or DEFAULT_PRIORITY), s[7] ~= '0'))
   end
+  return s[8]
 end
 
 -- From what is ready to the timers, or from one time to another. Most often it is among the timers.
@@ -43,10 +46,8 @@ local function ring_bell(bell, id)
 end
 
 -- Due now, and the doorbell.
-local function ring(state, id)
-  local k = redis.call('HMGET', state, 'due', 'bell')
-  wake(k[1], id)
-  ring_bell(k[2], id)
+local function ring(id)
+  ring_bell(wake(nil, id), id)
 end
 
 -- How many of a tenant's conversations orchestrators hold: who is dead holds none once its leases have ended.
