@@ -15,7 +15,7 @@ from skillfleet.conversations.models import TERMINAL, Status
 from skillfleet.conversations.moves import Submitted
 from skillfleet.conversations.redis_ledger import RedisLedger
 from skillfleet_workers import wire
-from skillfleet_workers.wire import calls, keys
+from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.calls import CallLedger
 from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import CallRef
@@ -48,6 +48,7 @@ def test_every_key_stands_under_the_prefix_and_nothing_outlives_the_conversation
     world.ledger.submit(make_spec().model_copy(update={"idempotency_key": "k"}))
     commit_steps(world, claimed(world), Submitted(), says("42"))
     assert all(key.startswith(f"{keys.PREFIX}:") for key in world.client.scan_iter())
+    assert world.ledger.claim() == Nothing(None)
     world.pass_time(TTL_S)
     assert list(world.client.scan_iter()) == [keys.INDEX]
 
@@ -139,7 +140,7 @@ def test_a_conversation_of_an_earlier_release_is_cancelled_without_the_channel(r
 
 
 def test_the_scripts_in_redis_agree_on_what_is_terminal(redis_urls: RedisUrls) -> None:
-    clock = (Path(calls.__file__).parent / "clock.lua").read_text()
+    clock = (Path(wire.__path__[0]) / "clock.lua").read_text()
     ask = redis_urls.client().register_script(f"{clock}\nreturn terminal(ARGV[1]) and 1 or 0")
     assert {status for status in get_args(Status) if ask(args=[status])} == TERMINAL
 

@@ -206,7 +206,7 @@ class Run:
         left = [ref.task_id for worker in self.workers if not worker.process.dead for ref in worker.running]
         claim_that(not left, "nothing is left running", left)
         store = self.place.store
-        kept = (store.sent, store.waiting.members, store.ready.members, store.due)
+        kept = (store.sent, *store.waiting.members.values(), *store.ready.members.values(), store.due)
         claim_that(not any(kept), "nobody keeps a place", kept)
 
 

@@ -47,7 +47,7 @@ class WatchedQueue(FairQueue):
         self._see()
 
     def _see(self) -> None:
-        waiting = self.tenants.keys() - {FIRST}
+        waiting = {tenant for tenant, members in self.members.items() if members and tenant != FIRST}
         self._served_since = {tenant: self._served_since.get(tenant, set()) for tenant in sorted(waiting)}
 
 

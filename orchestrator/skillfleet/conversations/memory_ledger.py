@@ -93,7 +93,7 @@ class MemoryLedger:
         kept.fence += 1
         tenant = kept.position.spec.tenant
         self._store.held.get(tenant, {}).pop(kept.position.id, None)
-        if self._tenant_slots and tenant in self._store.ready.tenants:
+        if self._tenant_slots and self._store.ready.members.get(tenant):
             self._store.ring_bell()
 
     def commit(

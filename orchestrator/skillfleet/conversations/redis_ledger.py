@@ -12,9 +12,10 @@ from redis.commands.core import Script
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from skillfleet_workers.wire import keys
-from skillfleet_workers.wire.calls import lua, parse_records
+from skillfleet_workers.wire.calls import parse_records
 from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import CallRef
+from skillfleet_workers.wire.lua import lua
 
 from ..events import Entry, EntryType, Told, opening
 from .ledger import (

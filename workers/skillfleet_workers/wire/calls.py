@@ -2,16 +2,15 @@
 
 import json
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import Any, Literal, cast
 
 import redis
 
 from . import keys
-from .contract import DEFAULT_PRIORITY, DEFAULT_TENANT, CallRef, Effects, ScriptTool, WireModel
+from .contract import CallRef, Effects, ScriptTool, WireModel
+from .lua import lua
 
 Claimed = Literal["claimed", "taken", "paused", "ended"]
 Committed = Literal["recorded", "again", "duplicate", "ended"]
@@ -72,29 +71,6 @@ def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
             sent_at=int(fields.get(f"{key}:sent", 0)) / 1000,
         )
     return found
-
-
-_KEYS = (keys.state, keys.calls, keys.events)
-_PARTS = ("clock", "fair", "ready", "places")
-
-
-@cache
-def _shared() -> str:
-    """What every script may use, with the names of keys as `keys` makes them."""
-    constants = {name: f"'{getattr(keys, name)}'" for name in ("READY", "HELD", "WAITING", "SENT", "MARK")}
-    constants |= {"DEFAULT_TENANT": f"'{DEFAULT_TENANT}'", "DEFAULT_PRIORITY": str(DEFAULT_PRIORITY)}
-    named = [f"local {name} = {value}" for name, value in constants.items()] + [_key_in_lua(key) for key in _KEYS]
-    return "\n".join([*named, *(resources.files(__package__).joinpath(f"{part}.lua").read_text() for part in _PARTS)])
-
-
-def _key_in_lua(key: Callable[[str], str]) -> str:
-    before, after = key("\0").split("\0")
-    return f"local function {key.__name__}_key(id) return '{before}' .. id .. '{after}' end"
-
-
-def lua(package: str, name: str) -> str:
-    """A script of a package."""
-    return _shared() + resources.files(package).joinpath(f"{name}.lua").read_text()
 
 
 class CallLedger:

@@ -17,10 +17,7 @@ local function put(queue, tenant, member, rank)
 end
 
 local function withdraw(queue, tenant, member)
-  local members = queue .. ':' .. tenant
-  if redis.call('ZREM', members, member) == 0 then return false end
-  if redis.call('EXISTS', members) == 0 then redis.call('ZREM', queue, tenant) end
-  return true
+  return redis.call('ZREM', queue .. ':' .. tenant, member) == 1
 end
 
 -- Whose turn it is of those that may take theirs; who may not keeps it.
@@ -34,20 +31,22 @@ local function whose_turn(queue, may)
   return tenant, two[2] ~= nil
 end
 
--- The next member, or nil. `may`: which tenants may be served, nil: all.
+-- The next member, or nil. `may`: which tenants may be served, nil: all. A tenant that has none left is forgotten when
+-- its turn comes: most often it is back before.
 local function take(queue, may)
   while true do
     local tenant, others = whose_turn(queue, may)
     if not tenant then return nil end
-    local members = queue .. ':' .. tenant
-    local member = redis.call('ZPOPMIN', members)[1]
-    if redis.call('EXISTS', members) == 0 then
+    local member = redis.call('ZPOPMIN', queue .. ':' .. tenant)[1]
+    if not member then
       redis.call('ZREM', queue, tenant)
-    elseif others and tenant ~= FIRST then
-      local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')
-      redis.call('ZADD', queue, tonumber(last[2]) + 1, tenant)
+    else
+      if others and tenant ~= FIRST then
+        local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')
+        redis.call('ZADD', queue, tonumber(last[2]) + 1, tenant)
+      end
+      return member
     end
-    if member then return member end
   end
 end
 
