@@ -14,12 +14,13 @@ from skillfleet.conversations.redis_ledger import RedisLedger
 def world(request: pytest.FixtureRequest) -> World:
     """Two slots a tenant; ann has four conversations, and bob one that came last."""
     if request.param == "memory":
-        here: World = MemoryWorld()
-        here.ledger = MemoryLedger(here.store, tenant_slots=2)  # type: ignore[attr-defined]
+        memory = MemoryWorld()
+        memory.ledger = MemoryLedger(memory.store, tenant_slots=2)
+        here: World = memory
     else:
         urls = request.getfixturevalue("redis_urls")
-        here = RedisWorld(urls)
-        here.ledger = RedisLedger(urls, "test", tenant_slots=2)  # type: ignore[misc]
+        here = on_redis = RedisWorld(urls)
+        on_redis.ledger = RedisLedger(urls, "test", tenant_slots=2)
     tenants = {"a1": "ann", "a2": "ann", "a3": "ann", "a4": "ann", "b1": "bob"}
     here.ledger.submit(*(make_spec(name).model_copy(update={"tenant": who}) for name, who in tenants.items()))
     return here
