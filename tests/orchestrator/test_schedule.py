@@ -14,6 +14,7 @@ from tests.conversation_steps import (
     says,
 )
 
+from skillfleet.conversations.driver import IDLE_S
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import (
     CancelRequested,
@@ -35,9 +36,12 @@ from skillfleet.conversations.schedule import (
     WAITING_LOOK_S,
     Records,
     Sight,
+    lease_s,
+    lost_after_s,
     next_due,
     observe,
 )
+from skillfleet_workers.heartbeat import EVERY_S
 from skillfleet_workers.wire.calls import CallRecord, CallResult
 
 DONE = CallResult(status="succeeded", shown="[]", worker="w1", runtime="process", ms=2.5)
@@ -221,3 +225,11 @@ def test_silence_while_redis_was_out_of_reach_proves_nothing() -> None:
     assert observe(calling, silent, alone) == [ToolLost("1.0")]
     assert observe(calling, silent, replace(alone, listening_since=later - 1)) == []
     assert next_due(calling, silent, Sight(later, listening_since=later - 1)) == later - 1 + LOST_AFTER_S
+
+
+@pytest.mark.parametrize("recovery_s", [3, 10, 60])
+def test_what_died_is_missed_in_time_and_what_lives_may_miss_a_sign_of_life(recovery_s: float) -> None:
+    lease, lost_after = lease_s(recovery_s), lost_after_s(recovery_s)
+    assert max(lease, lost_after) < recovery_s
+    assert recovery_s < 10 or max(lease, lost_after) + IDLE_S < recovery_s
+    assert lost_after > 2 * EVERY_S

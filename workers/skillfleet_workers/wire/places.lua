@@ -71,10 +71,10 @@ local function heal(base, state, id)
   local waiting, tenant = base .. WAITING, s[3] or DEFAULT_TENANT
   for key in string.gmatch(s[1], '[^,]+') do
     local call, record = call_of(id, key), redis.call('HMGET', calls_key(id), key .. ':sent', key .. ':result')
+    if s[2] and s[2] ~= base then vacate(s[2], tenant, id, key) end
     if not (record[1] or record[2] or redis.call('ZSCORE', waiting .. ':' .. tenant, call)) then
-      if s[2] then vacate(s[2], tenant, id, key) end
       put(waiting, tenant, call, rank(tonumber(s[4] or DEFAULT_PRIORITY), true))
-      redis.call('HSET', state, 'queue', base)
     end
   end
+  if s[2] ~= base then redis.call('HSET', state, 'queue', base) end
 end
