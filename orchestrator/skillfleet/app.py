@@ -4,6 +4,7 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -16,11 +17,13 @@ from skillfleet_workers.wire.blobs import Blobs
 from skillfleet_workers.wire.celery import make_celery, send_call
 from skillfleet_workers.wire.connection import RedisUrls, SettingsError, worker_name
 from skillfleet_workers.wire.contract import CallMessage
-from skillfleet_workers.wire.presence import LiveProcess, Presence
+from skillfleet_workers.wire.presence import LiveProcess, Presence, live_processes
 
 from .conversations.driver import Driver, Models
+from .conversations.ledger import LEAST_ROOM
 from .conversations.models import Conversation, ConversationSpec, Problem, ToolRun
 from .conversations.redis_ledger import RedisLedger
+from .conversations.schedule import lease_s
 from .llm.base import LanguageModel
 from .llm.openai import OpenAIModel
 from .llm.scripted import ScriptedModel
@@ -32,11 +35,21 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+Workers = Callable[[], Sequence[LiveProcess]]
+
+
 class CeleryCalls:
     """The tool queue in Celery."""
 
-    def __init__(self, app: "Celery", broker: redis.Redis, queue: str, blobs: Blobs) -> None:
-        self._app, self._broker, self._queue, self._blobs = app, broker, queue, blobs
+    def __init__(
+        self,
+        app: "Celery",
+        broker: redis.Redis,
+        queue: str,
+        blobs: Blobs,
+        workers: Workers,
+    ) -> None:
+        self._app, self._broker, self._queue, self._blobs, self._workers = app, broker, queue, blobs, workers
 
     def send(self, conversation: Conversation, run: ToolRun) -> None:
         message = CallMessage(ref=run.ref, request=run.request, skills=conversation.spec.skills, sent_at=time.time())
@@ -47,6 +60,10 @@ class CeleryCalls:
 
     def queue_empty(self) -> bool:
         return self._broker.llen(self._queue) == 0
+
+    def room(self) -> int:
+        """So many that no worker runs dry, and no more: there nobody's turn counts."""
+        return max(LEAST_ROOM, 2 * sum(worker.slots for worker in self._workers()))
 
 
 def models_of(settings: OrchestratorSettings) -> Models:
@@ -69,10 +86,18 @@ def models_of(settings: OrchestratorSettings) -> Models:
     return choose
 
 
-def make_ledger(settings: OrchestratorSettings, *, bell: str = "") -> RedisLedger:
-    ttl_s = settings.result_ttl_hours * 3600
-    urls = RedisUrls.of(settings)
-    return RedisLedger(urls, settings.fleet, bell=bell, ttl_s=ttl_s, replicas=settings.replicas)
+def make_ledger(settings: OrchestratorSettings, *, lone: str = "") -> RedisLedger:
+    """`lone`: the name of a fleet that has a doorbell and a queue of its own."""
+    return RedisLedger(
+        RedisUrls.of(settings),
+        settings.fleet,
+        bell=lone,
+        queue=keys.task_queue(lone) if lone else "",
+        ttl_s=settings.result_ttl_hours * 3600,
+        tenant_slots=settings.tenant_slots,
+        lease_s=lease_s(settings.recovery_s),
+        replicas=settings.replicas,
+    )
 
 
 def make_driver(
@@ -85,6 +110,7 @@ def make_driver(
         RedisUrls.of(settings).client(broker=True),
         name,
         Blobs(ledger.client, settings.result_ttl_hours * 3600),
+        lambda: [one for one in live_processes(ledger.client, settings.fleet) if one.serves(queue)],
     )
     return Driver(
         ledger,
@@ -93,6 +119,7 @@ def make_driver(
         slots=settings.slots,
         only=only,
         grace_s=0 if only is not None else settings.grace_s,
+        recovery_s=settings.recovery_s,
     )
 
 

@@ -78,13 +78,17 @@ class Fleet:
         max_turns: int | None = None,
         idempotency_key: str | None = None,
         continues: str | None = None,
+        tenant: str | None = None,
+        priority: int | None = None,
         detach: bool = False,
     ) -> str:
         """Queue a conversation; when this returns its id, the conversation is stored.
 
         `model`: a name of the provider's, or `scripted:FILE`. `timeout`: seconds of wall time. `idempotency_key`:
         a second submission with the same one gives the id of the first. `continues`: the conversation that has ended
-        and whose history, activated skills and limits the new one has. `detach`: only on a fleet that runs already.
+        and whose history, activated skills and limits the new one has. `tenant`: for whom ("default"); tenants share
+        the fleet alike. `priority` among the tenant's own: 1, which comes first, to 10 (5). `detach`: only on a fleet
+        that runs already.
 
         Raises:
             BadRequestError: an empty prompt, a limit out of range, a conversation to continue that has not ended.
@@ -94,6 +98,7 @@ class Fleet:
             {
                 "prompt": prompt, "model": model, "system": system, "skills": tuple(skills) if skills else None,
                 "timeout": timeout, "max_turns": max_turns, "idempotency_key": idempotency_key,
+                "tenant": tenant, "priority": priority,
             }
         )  # fmt: skip
         if continues is None:

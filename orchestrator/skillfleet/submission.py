@@ -1,5 +1,6 @@
 """What a caller asks for: checked, and made into the spec of a conversation."""
 
+import re
 import secrets
 import time
 from functools import lru_cache
@@ -7,6 +8,8 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from skillfleet_workers.wire.contract import DEFAULT_PRIORITY, DEFAULT_TENANT
 
 from .conversations.models import ConversationSpec, Limits, Problem
 from .errors import BadRequestError
@@ -16,7 +19,14 @@ from .settings import SCRIPTED
 from .tools.definitions import all_definitions
 
 MAX_KEY_CHARS = 200
-OPTIONS = {"timeout": "--timeout", "max_turns": "--max-turns", "idempotency_key": "--idempotency-key"}
+TENANT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+OPTIONS = {
+    "timeout": "--timeout",
+    "max_turns": "--max-turns",
+    "idempotency_key": "--idempotency-key",
+    "tenant": "--tenant",
+    "priority": "--priority",
+}
 NAMES = OPTIONS | {"prompt": "the prompt", "system": "the system prompt"}
 
 
@@ -35,12 +45,19 @@ def _key(value: object) -> object:
     return _text(value)
 
 
+def _tenant(value: object) -> object:
+    if isinstance(value, str) and not TENANT.fullmatch(value):
+        raise ValueError("needs 1 to 64 letters, digits, '-', '_' or '.'")
+    return value
+
+
 Text = Annotated[str, BeforeValidator(_text)]
 
 
 class Submission(BaseModel):
     """One conversation as it is asked for. `model`: a name of the provider's, or `scripted:FILE`; empty: the
-    orchestrator's own. `timeout`: seconds of wall time."""
+    orchestrator's own. `timeout`: seconds of wall time. `tenant`: for whom; tenants share the fleet alike. `priority`
+    among the tenant's own: 1, which comes first, to 10."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -51,6 +68,8 @@ class Submission(BaseModel):
     timeout: float | None = None
     max_turns: int | None = None
     idempotency_key: Annotated[str, BeforeValidator(_key)] | None = None
+    tenant: Annotated[str, BeforeValidator(_tenant)] | None = None
+    priority: Annotated[int, Field(ge=1, le=10)] | None = None
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> Self:
@@ -88,6 +107,8 @@ class Submission(BaseModel):
             skills=self.skills or None,
             limits=self.limits(Limits()),
             idempotency_key=self.idempotency_key or "",
+            tenant=self.tenant or DEFAULT_TENANT,
+            priority=self.priority or DEFAULT_PRIORITY,
         )
 
     def onto(self, child: ConversationSpec) -> ConversationSpec:
@@ -98,6 +119,7 @@ class Submission(BaseModel):
             "limits": self.limits(child.limits),
             "idempotency_key": self.idempotency_key or "",
         }
+        own |= {name: value for name in ("tenant", "priority") if (value := getattr(self, name)) is not None}
         if self.model:
             said = sum(message.role == "assistant" for message in child.opening)
             own |= {"model": self.model, "script": _script(self.model), "script_start": said}

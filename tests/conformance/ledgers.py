@@ -1,5 +1,6 @@
 """The two ledgers, each with both its sides and a clock that can be pushed on."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, cast
@@ -12,7 +13,7 @@ from skillfleet.conversations.memory_calls import MemoryCallLedger
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.memory_store import MemoryStore
 from skillfleet.conversations.models import Conversation
-from skillfleet.conversations.moves import Effect, Event
+from skillfleet.conversations.moves import Effect, Event, RunTool
 from skillfleet.conversations.redis_ledger import RedisLedger
 from skillfleet.events import changes
 from skillfleet_workers.wire import keys
@@ -76,8 +77,14 @@ class MemoryWorld:
         kept.format = FORMAT + 1
 
 
+DATED = re.compile(
+    rf"{keys.PREFIX}:(due:[^:]*({keys.READY}:.*|{keys.HELD}.*)?|calls:.*({keys.WAITING}:.*|{keys.SENT}))"
+)
+"""Sorted sets by a time."""
+
+
 class RedisWorld:
-    """Time is passed by moving what redis has dated: due times, deadlines and expiries."""
+    """Time is passed by moving what redis has dated: due times, ranks, deadlines and expiries."""
 
     def __init__(self, urls: RedisUrls) -> None:
         self.ledger = RedisLedger(urls, "test", ttl_s=TTL_S)
@@ -90,12 +97,17 @@ class RedisWorld:
 
     def pass_time(self, seconds: float) -> None:
         milliseconds = int(seconds * 1000)
-        for name in cast(list[str], self.client.zrange(self._keys.due, 0, -1)):
-            self.client.zincrby(self._keys.due, -milliseconds, name)
         for key in self.client.scan_iter():
-            for dated in ("deadline", "pause"):
-                if self.client.type(key) == "hash" and self.client.hexists(key, dated):
-                    self.client.hincrby(key, dated, -milliseconds)
+            kind = self.client.type(key)
+            if kind == "zset" and DATED.fullmatch(key):
+                for member in cast(list[str], self.client.zrange(key, 0, -1)):
+                    self.client.zincrby(key, -milliseconds, member)
+            elif kind == "hash":
+                for dated in cast(list[str], self.client.hkeys(key)):
+                    if dated in ("deadline", "pause") or dated.endswith(":sent"):
+                        self.client.hincrby(key, dated, -milliseconds)
+            elif key.endswith(keys.MARK):
+                self.client.decrby(key, milliseconds)
             left = self.client.pttl(key)
             if left > 0:
                 self.client.pexpire(key, left - milliseconds)
@@ -142,7 +154,8 @@ def commit_steps(
         after, more = step(after, event, claim.now)
         effects += more
     due = None if due_in is None else claim.now + due_in
-    assert world.ledger.commit(claim.fence, after, changes(start, after, effects), due)
+    sends = [effect.run for effect in effects if isinstance(effect, RunTool)]
+    assert world.ledger.commit(claim.fence, after, changes(start, after, effects), due, sends)
     return after
 
 

@@ -8,7 +8,7 @@ from skillfleet.conversations.engine import MAX_STARTS
 from skillfleet.conversations.ledger import Claim, Nothing
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import Event, Submitted, ToolFinished
-from skillfleet.conversations.schedule import LOST_AFTER_S, observe
+from skillfleet.conversations.schedule import LOST_AFTER_S, Sight, observe
 from skillfleet_workers.wire.calls import CallResult
 from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import CallRef, Effects
@@ -37,8 +37,7 @@ def looked_at(world: World, *, later_s: float = 0.0) -> tuple[Claim, list[Event]
     """The claim of what is due, and what it finds: `later_s` after the last proof of life."""
     claim = claimed(world)
     newest = max([claim.now, *(record.beat_at for record in claim.records.values())])
-    look = {"cancel": False, "queue_empty": False, "now": newest + later_s}
-    return claim, observe(claim.conversation, claim.records, **look)  # type: ignore[arg-type]
+    return claim, observe(claim.conversation, claim.records, Sight(newest + later_s))
 
 
 def lose(world: World, ref: CallRef, effects: Effects | None = None) -> Conversation:

@@ -16,7 +16,7 @@ from tests.conversation_steps import asks, list_skills, make_spec, says
 from skillfleet.conversations.ledger import LEASE_S, Nothing
 from skillfleet.conversations.models import ConversationSpec
 from skillfleet.conversations.moves import CancelRequested, Paused, Resumed, Submitted, ToolFinished, ToolUnstarted
-from skillfleet.conversations.schedule import PAUSED_LOOK_S, observe
+from skillfleet.conversations.schedule import PAUSED_LOOK_S, Sight, observe
 from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import CallRef
 
@@ -70,7 +70,7 @@ def test_what_is_resumed_goes_on_at_once_and_its_refused_calls_may_start(world: 
     assert world.ledger.resume("c1")
     claim = claimed(world)
     assert not claim.pause
-    events = observe(claim.conversation, claim.records, cancel=False, queue_empty=False, now=claim.now)
+    events = observe(claim.conversation, claim.records, Sight(claim.now))
     assert [type(event) for event in events] == [Resumed, ToolFinished, ToolUnstarted]
     assert commit_steps(world, claim, *events, due_in=60).status == "running"
     assert world.calls.claim(SECOND, "w2") == "claimed"

@@ -8,7 +8,7 @@ from skillfleet.conversations.engine import MAX_STARTS
 from skillfleet.conversations.ledger import Claim, Nothing
 from skillfleet.conversations.models import Conversation, ToolRun
 from skillfleet.conversations.moves import Event, Submitted
-from skillfleet.conversations.schedule import observe
+from skillfleet.conversations.schedule import Sight, observe
 from skillfleet_workers.wire.calls import CallResult
 from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import CallRef, Effects
@@ -34,8 +34,7 @@ def call_out(world: World) -> Conversation:
 
 def looked_at(world: World) -> tuple[Claim, list[Event]]:
     claim = claimed(world)
-    look = {"cancel": claim.cancel, "pause": claim.pause, "queue_empty": False, "now": claim.now}
-    return claim, observe(claim.conversation, claim.records, **look)  # type: ignore[arg-type]
+    return claim, observe(claim.conversation, claim.records, Sight(claim.now, cancel=claim.cancel, pause=claim.pause))
 
 
 def handed_back(world: World, ref: CallRef, effects: Effects) -> ToolRun:

@@ -68,16 +68,20 @@ class Worker:
 
     def __init__(self, calls: CallLedger) -> None:
         self._calls = calls
-        self.sent: list[str] = []
+        self.ran: list[str] = []
 
     def send(self, conversation: Conversation, run: ToolRun) -> None:
-        self.sent.append(f"{run.name} {run.ref.attempt}")
-        assert self._calls.claim(run.ref, "today") == "claimed"
+        if self._calls.claim(run.ref, "today") != "claimed":
+            return  # hints may come twice
+        self.ran.append(f"{run.name} {run.ref.attempt}")
         result = CallResult(status="succeeded", shown=f"result of {run.key}", worker="today")
         assert self._calls.commit(run.ref, result) == "recorded"
 
     def queue_empty(self) -> bool:
         return True
+
+    def room(self) -> int:
+        return 4
 
 
 @contextmanager
@@ -106,7 +110,7 @@ def test_it_is_brought_to_its_end_and_what_was_done_is_not_done_again(ledger: Re
     assert after is not None
     assert (after.status, after.answer) == ("completed", "All done.")
     assert after.messages[: len(before.messages)] == before.messages
-    assert sorted(worker.sent) == ["list_skills 1", "run_python_script 2"]
+    assert sorted(worker.ran) == ["list_skills 1", "run_python_script 2"]
     answers = [message.content for message in after.messages if message.role == "tool"][-3:]
     assert answers == ['{"status": "succeeded"}', "result of 2.1", "result of 2.2"]
 

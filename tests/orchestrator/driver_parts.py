@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from queue import Empty, Queue
 
 from skillfleet.conversations.driver import Driver
+from skillfleet.conversations.ledger import LEAST_ROOM
 from skillfleet.conversations.memory_calls import MemoryCallLedger
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.memory_store import MemoryStore
@@ -47,6 +48,7 @@ class Workers:
     sent: list[CallRef] = field(default_factory=list)
     losing: int = 0
     poisoned: int = 0
+    places: int = LEAST_ROOM
 
     def send(self, conversation: Conversation, run: ToolRun) -> None:
         self.sent.append(run.ref)
@@ -55,6 +57,9 @@ class Workers:
 
     def queue_empty(self) -> bool:
         return self.queue.empty()
+
+    def room(self) -> int:
+        return self.places
 
     def serve(self, stop: threading.Event) -> None:
         while not stop.is_set():

@@ -1,20 +1,20 @@
 """The driver, with real threads over a ledger in memory."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import redis
 from tests.conversation_steps import make_spec
 from tests.orchestrator.driver_parts import PATIENCE_S, HeldModel, Place
 
-from skillfleet.conversations.ledger import LEASE_S, Claim, Nothing
+from skillfleet.conversations.ledger import LEASE_S, Claim, Nothing, Written
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.memory_store import MemoryStore
 from skillfleet.conversations.messages import Message, ToolDefinition, transcript_problem
 from skillfleet.conversations.models import Conversation, Problem
 from skillfleet.conversations.schedule import LOST_AFTER_S, RESEND_AFTER_S
-from skillfleet.events import Told
 from skillfleet.llm.base import ModelReply
 
 LIST = {"tool": "list_skills", "as": "listed"}
@@ -236,8 +236,8 @@ class WatchedLedger(MemoryLedger):
         super().__init__(store)
         self.refused: list[str] = []
 
-    def commit(self, fence: int, after: Conversation, told: Sequence[Told], due: float | None) -> bool:
-        done = super().commit(fence, after, told, due)
+    def commit(self, fence: int, after: Conversation, *rest: Any) -> Written | None:
+        done = super().commit(fence, after, *rest)
         if not done:
             self.refused.append(after.id)
         return done
@@ -248,17 +248,17 @@ class OutageLedger(MemoryLedger):
 
     claims, commits = 1, 1
 
-    def claim(self, only: str | None = None) -> Claim | Nothing:
+    def claim(self, *asked: Any) -> Claim | Nothing:
         self.claims -= 1
         if self.claims >= 0:
             raise redis.ConnectionError("gone")
-        return super().claim(only)
+        return super().claim(*asked)
 
-    def commit(self, fence: int, after: Conversation, told: Sequence[Told], due: float | None) -> bool:
+    def commit(self, *asked: Any) -> Written | None:
         self.commits -= 1
         if self.commits >= 0:
             raise redis.ConnectionError("gone")
-        return super().commit(fence, after, told, due)
+        return super().commit(*asked)
 
 
 def test_a_driver_outlives_an_outage_of_redis(place: Place) -> None:

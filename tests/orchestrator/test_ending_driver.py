@@ -10,10 +10,10 @@ from tests.conversation_steps import NOW, call, make_spec
 from tests.orchestrator.driver_parts import PATIENCE_S, HeldModel, Place
 
 from skillfleet.conversations.driver import Driver
-from skillfleet.conversations.ledger import Claim, Nothing
+from skillfleet.conversations.ledger import LEAST_ROOM, Claim, Nothing, Written
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.messages import Message, ToolCall, ToolDefinition
-from skillfleet.conversations.models import Conversation
+from skillfleet.conversations.models import Conversation, ToolRun
 from skillfleet.events import Told
 from skillfleet.llm.base import ModelReply
 
@@ -105,11 +105,19 @@ class Forgetful(MemoryLedger):
 
     failures = 1
 
-    def commit(self, fence: int, after: Conversation, told: Sequence[Told], due: float | None) -> bool:
+    def commit(
+        self,
+        fence: int,
+        after: Conversation,
+        told: Sequence[Told],
+        due: float | None,
+        sends: Sequence[ToolRun] = (),
+        room: int = LEAST_ROOM,
+    ) -> Written | None:
         if self.failures:
             self.failures -= 1
             raise redis.ConnectionError("gone")
-        return super().commit(fence, after, told, due)
+        return super().commit(fence, after, told, due, sends, room)
 
 
 def test_what_was_in_hand_when_redis_was_lost_goes_on_when_it_is_back(place: Place) -> None:

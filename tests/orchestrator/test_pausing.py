@@ -27,7 +27,7 @@ from skillfleet.conversations.moves import (
     ToolLost,
     ToolUnstarted,
 )
-from skillfleet.conversations.schedule import LOST_AFTER_S, PAUSED_LOOK_S, next_due, observe
+from skillfleet.conversations.schedule import LOST_AFTER_S, PAUSED_LOOK_S, Sight, next_due, observe
 from skillfleet_workers.wire.calls import CallRecord
 from skillfleet_workers.wire.contract import CallRef
 
@@ -36,7 +36,7 @@ LONG_AGO = NOW - 10 * LOST_AFTER_S
 
 
 def looks(conversation: Conversation, records: dict[str, CallRecord], *, pause: bool) -> list[Event]:
-    return observe(conversation, records, cancel=False, pause=pause, queue_empty=True, now=NOW + 100)
+    return observe(conversation, records, Sight(NOW + 100, pause=pause, queue_empty=True))
 
 
 @pytest.mark.parametrize("conversation", [queued(), awaiting_model(), TWO], ids=["queued", "asking", "calling"])
@@ -82,11 +82,11 @@ def test_a_pause_is_seen_before_the_last_result_so_that_the_model_is_not_asked()
 
 def test_the_deadline_does_not_come_while_paused() -> None:
     late = NOW + TWO.spec.limits.timeout_s + 1
-    assert DeadlinePassed() in observe(TWO, {}, cancel=False, queue_empty=False, now=late)
-    assert DeadlinePassed() not in observe(TWO, {}, cancel=False, pause=True, queue_empty=False, now=late)
+    assert DeadlinePassed() in observe(TWO, {}, Sight(late))
+    assert DeadlinePassed() not in observe(TWO, {}, Sight(late, pause=True))
     rested = TWO.model_copy(update={"paused_s": 2.0})
-    assert DeadlinePassed() not in observe(rested, {}, cancel=False, queue_empty=False, now=late)
-    assert next_due(after(TWO, Paused()), {}, late) == late + PAUSED_LOOK_S
+    assert DeadlinePassed() not in observe(rested, {}, Sight(late))
+    assert next_due(after(TWO, Paused()), {}, Sight(late)) == late + PAUSED_LOOK_S
 
 
 def test_after_the_pause_what_never_started_is_sent_at_once_and_what_was_lost_is_found() -> None:

@@ -10,12 +10,12 @@ from tests.conversation_steps import asks, list_skills, make_spec, run_python, s
 from tests.cutting_proxy import cutting_proxy
 
 from skillfleet import conversations
-from skillfleet.conversations.ledger import LEASE_S, Nothing
+from skillfleet.conversations.ledger import LEASE_S, LEAST_ROOM, Nothing
 from skillfleet.conversations.models import TERMINAL, Status
-from skillfleet.conversations.moves import Submitted
+from skillfleet.conversations.moves import Submitted, ToolUnstarted
 from skillfleet.conversations.redis_ledger import RedisLedger
 from skillfleet_workers import wire
-from skillfleet_workers.wire import calls, keys
+from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.calls import CallLedger
 from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import CallRef
@@ -48,6 +48,7 @@ def test_every_key_stands_under_the_prefix_and_nothing_outlives_the_conversation
     world.ledger.submit(make_spec().model_copy(update={"idempotency_key": "k"}))
     commit_steps(world, claimed(world), Submitted(), says("42"))
     assert all(key.startswith(f"{keys.PREFIX}:") for key in world.client.scan_iter())
+    assert world.ledger.claim() == Nothing(None)
     world.pass_time(TTL_S)
     assert list(world.client.scan_iter()) == [keys.INDEX]
 
@@ -138,8 +139,29 @@ def test_a_conversation_of_an_earlier_release_is_cancelled_without_the_channel(r
     assert world.calls.beat([FIRST]) == [FIRST]
 
 
+def test_calls_that_wait_in_the_queue_of_a_fleet_that_is_gone_come_to_the_one_that_goes_on(
+    redis_urls: RedisUrls,
+) -> None:
+    world = RedisWorld(redis_urls)
+    lone = RedisWorld(redis_urls)
+    lone.ledger = RedisLedger(redis_urls, "test", bell="lone", queue="skills.lone")
+    names = [f"c{number}" for number in range(LEAST_ROOM + 1)]
+    for name in names:
+        submitted(lone, name)
+        commit_steps(lone, claimed(lone, name), Submitted(), asks(list_skills()), due_in=60)
+    world.pass_time(60)
+    found = [claimed(world, name) for name in names]
+    assert found[-1].released == (f"{names[-1]}.1.0",)
+    for claim in found:
+        commit_steps(world, claim, *([ToolUnstarted("1.0")] if claim.conversation.id != names[-1] else []), due_in=60)
+    gone, ours = keys.QueueKeys("skills.lone"), keys.QueueKeys("skills.test")
+    assert world.client.zcard(f"{gone.waiting}:default") == 0
+    assert world.client.zcard(gone.sent) == 0
+    assert world.client.zcard(ours.sent) == LEAST_ROOM
+
+
 def test_the_scripts_in_redis_agree_on_what_is_terminal(redis_urls: RedisUrls) -> None:
-    clock = (Path(calls.__file__).parent / "clock.lua").read_text()
+    clock = (Path(wire.__path__[0]) / "clock.lua").read_text()
     ask = redis_urls.client().register_script(f"{clock}\nreturn terminal(ARGV[1]) and 1 or 0")
     assert {status for status in get_args(Status) if ask(args=[status])} == TERMINAL
 

@@ -1,7 +1,6 @@
 """When a conversation is looked at next, and what a look finds."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from tests.conversation_steps import (
@@ -15,6 +14,7 @@ from tests.conversation_steps import (
     says,
 )
 
+from skillfleet.conversations.driver import IDLE_S
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import (
     CancelRequested,
@@ -28,13 +28,20 @@ from skillfleet.conversations.moves import (
 )
 from skillfleet.conversations.schedule import (
     LOST_AFTER_S,
+    OVERTAKEN_S,
+    PLACED_LOOK_S,
     RESEND_AFTER_S,
     RESEND_CAP_S,
     SOONEST_LOOK_S,
+    WAITING_LOOK_S,
     Records,
+    Sight,
+    lease_s,
+    lost_after_s,
     next_due,
     observe,
 )
+from skillfleet_workers.heartbeat import EVERY_S
 from skillfleet_workers.wire.calls import CallRecord, CallResult
 
 DONE = CallResult(status="succeeded", shown="[]", worker="w1", runtime="process", ms=2.5)
@@ -46,6 +53,11 @@ def started(beat_at: float = NOW, attempt: int = 1, result: CallResult | None = 
     return CallRecord(attempt, beat_at, "w1", result)
 
 
+def placed(at: float = NOW) -> CallRecord:
+    """It has a place in the tool queue, and nobody has started it."""
+    return CallRecord(0, 0.0, "", None, sent_at=at)
+
+
 def seen(
     conversation: Conversation,
     records: Records,
@@ -53,8 +65,9 @@ def seen(
     now: float = NOW,
     cancel: bool = False,
     queue_empty: bool = False,
+    overtaken_at: float = 0.0,
 ) -> list[Event]:
-    return observe(conversation, records, cancel=cancel, queue_empty=queue_empty, now=now)
+    return observe(conversation, records, Sight(now, cancel, queue_empty=queue_empty, overtaken_at=overtaken_at))
 
 
 def test_a_queued_conversation_begins() -> None:
@@ -87,14 +100,28 @@ def test_a_started_call_is_lost_when_its_worker_has_been_silent_for_long() -> No
 
 def test_a_call_that_nobody_started_is_sent_again_when_its_queue_is_empty() -> None:
     calling = awaiting_calls(list_skills())
-    assert seen(calling, {}, now=NOW + RESEND_AFTER_S - 0.1, queue_empty=True) == []
-    assert seen(calling, {}, now=NOW + RESEND_AFTER_S, queue_empty=True) == [ToolUnstarted("1.0")]
+    sent = {"1.0": placed()}
+    assert seen(calling, sent, now=NOW + RESEND_AFTER_S - 0.1, queue_empty=True) == []
+    assert seen(calling, sent, now=NOW + RESEND_AFTER_S, queue_empty=True) == [ToolUnstarted("1.0")]
+
+
+def test_a_call_that_waits_for_its_turn_is_not_sent_again() -> None:
+    calling = awaiting_calls(list_skills(), timeout_s=7 * 86400)
+    assert seen(calling, {}, now=NOW + 86400, queue_empty=True, overtaken_at=NOW + 86400) == []
+
+
+def test_a_call_that_was_overtaken_is_sent_again_though_its_queue_is_not_empty() -> None:
+    calling, sent = awaiting_calls(list_skills()), {"1.0": placed()}
+    later = NOW + RESEND_AFTER_S + OVERTAKEN_S
+    assert seen(calling, sent, now=later, overtaken_at=NOW + OVERTAKEN_S) == []
+    assert seen(calling, sent, now=later, overtaken_at=NOW + OVERTAKEN_S + 0.1) == [ToolUnstarted("1.0")]
 
 
 def test_a_call_that_may_still_wait_in_its_queue_is_sent_again_much_later() -> None:
     calling = awaiting_calls(list_skills())
-    assert seen(calling, {}, now=NOW + RESEND_CAP_S - 0.1) == []
-    assert seen(calling, {}, now=NOW + RESEND_CAP_S) == [ToolUnstarted("1.0")]
+    sent = {"1.0": placed()}
+    assert seen(calling, sent, now=NOW + RESEND_CAP_S - 0.1) == []
+    assert seen(calling, sent, now=NOW + RESEND_CAP_S) == [ToolUnstarted("1.0")]
 
 
 def test_a_failure_is_found_once_and_its_next_attempt_waits_for_its_own_start() -> None:
@@ -112,7 +139,7 @@ def test_a_lost_call_is_told_with_what_its_worker_had_said_of_it() -> None:
 
 def test_a_lost_attempt_that_was_sent_again_waits_for_its_own_start() -> None:
     second = after(awaiting_calls(list_skills()), ToolLost("1.0"), now=NOW)
-    stale = {"1.0": started(beat_at=NOW - 100)}
+    stale = {"1.0": replace(started(beat_at=NOW - 100), sent_at=NOW)}
     assert seen(second, stale, now=NOW + 1, queue_empty=True) == []
     assert seen(second, stale, now=NOW + RESEND_AFTER_S, queue_empty=True) == [ToolUnstarted("1.0")]
 
@@ -122,7 +149,7 @@ def test_copies_are_sent_later_and_later(queue_empty: bool) -> None:
     conversation, now, waits = awaiting_calls(list_skills(), timeout_s=7 * 86400), NOW, []
     for _ in range(8):
         sent_at = conversation.out[0].sent_at
-        while not (events := seen(conversation, {}, now=now, queue_empty=queue_empty)):
+        while not (events := seen(conversation, {"1.0": placed(sent_at)}, now=now, queue_empty=queue_empty)):
             now += 1
         waits.append(now - sent_at)
         conversation = after(conversation, *events, now=now)
@@ -134,6 +161,7 @@ def test_copies_are_sent_later_and_later(queue_empty: bool) -> None:
 def test_each_call_is_looked_at_for_itself() -> None:
     calling = awaiting_calls(list_skills("a"), run_python("b"), list_skills("c"), list_skills("d"))
     records = {"1.0": started(result=DONE), "1.1": started(beat_at=NOW - 100), "1.2": started(beat_at=LATER)}
+    records["1.3"] = placed()
     assert seen(calling, records, now=LATER, queue_empty=True) == [FINISHED, ToolLost("1.1"), ToolUnstarted("1.3")]
 
 
@@ -143,50 +171,65 @@ def test_results_of_earlier_turns_are_old_news() -> None:
 
 
 def test_an_ended_conversation_is_never_due() -> None:
-    assert next_due(after(awaiting_model(), says("42")), {}, NOW) is None
+    assert next_due(after(awaiting_model(), says("42")), {}, Sight(NOW)) is None
 
 
 def test_a_conversation_with_nothing_out_is_due_now() -> None:
-    assert next_due(awaiting_model(), {}, NOW) == NOW
+    assert next_due(awaiting_model(), {}, Sight(NOW)) == NOW
 
 
 def test_a_running_call_is_looked_at_when_it_could_be_lost() -> None:
     calling = awaiting_calls(list_skills())
-    assert next_due(calling, {"1.0": started(beat_at=NOW)}, NOW) == NOW + LOST_AFTER_S
+    assert next_due(calling, {"1.0": started(beat_at=NOW)}, Sight(NOW)) == NOW + LOST_AFTER_S
 
 
 def test_a_call_that_has_not_started_is_looked_at_when_it_could_be_sent_again() -> None:
     calling = awaiting_calls(list_skills())
-    assert next_due(calling, {}, NOW) == NOW + RESEND_AFTER_S
+    assert next_due(calling, {"1.0": placed()}, Sight(NOW)) == NOW + RESEND_AFTER_S
+    assert next_due(calling, {}, Sight(NOW)) == NOW + WAITING_LOOK_S
 
 
 def test_the_earliest_look_holds_and_none_is_in_the_past() -> None:
     calling = awaiting_calls(list_skills("a"), list_skills("b"))
     long_silent = {"1.0": started(beat_at=NOW - 100)}
-    assert next_due(calling, long_silent, NOW + 50) == NOW + 50 + SOONEST_LOOK_S
+    assert next_due(calling, long_silent, Sight(NOW + 50)) == NOW + 50 + SOONEST_LOOK_S
 
 
 def test_a_call_in_a_long_queue_is_looked_at_more_and_more_seldom() -> None:
     calling = awaiting_calls(list_skills("a"))
-    waits = [(next_due(calling, {}, NOW + waited) or 0) - NOW - waited for waited in (2, 20, 200)]
-    assert waits == [RESEND_AFTER_S, 10, 100]
+    waits = [(next_due(calling, {}, Sight(NOW + waited)) or 0) - NOW - waited for waited in (2, 20, 200)]
+    assert waits == [WAITING_LOOK_S, WAITING_LOOK_S, 100]
+
+
+def test_a_call_that_has_a_place_is_looked_at_every_few_seconds() -> None:
+    calling, sent = awaiting_calls(list_skills("a")), {"1.0": placed()}
+    waits = [(next_due(calling, sent, Sight(NOW + waited)) or 0) - NOW - waited for waited in (2, 8, 200)]
+    assert waits == [RESEND_AFTER_S, 4, PLACED_LOOK_S]
 
 
 def test_a_call_that_proves_its_life_is_looked_at_when_it_would_be_lost() -> None:
     calling = awaiting_calls(list_skills("a"))
-    assert next_due(calling, {"1.0": started(beat_at=NOW + 3)}, NOW + 4) == NOW + 3 + LOST_AFTER_S
+    assert next_due(calling, {"1.0": started(beat_at=NOW + 3)}, Sight(NOW + 4)) == NOW + 3 + LOST_AFTER_S
 
 
 def test_nothing_is_looked_at_after_the_deadline() -> None:
     calling = awaiting_calls(list_skills(), timeout_s=1)
-    assert next_due(calling, {}, NOW) == NOW + 1
+    assert next_due(calling, {}, Sight(NOW)) == NOW + 1
 
 
 def test_silence_while_redis_was_out_of_reach_proves_nothing() -> None:
     calling = awaiting_calls(list_skills("a"))
     silent = {"1.0": started(beat_at=NOW)}
     later = NOW + 60
-    look: dict[str, Any] = {"cancel": False, "queue_empty": True, "now": later}
-    assert observe(calling, silent, **look) == [ToolLost("1.0")]
-    assert observe(calling, silent, **look, listening_since=later - 1) == []
-    assert next_due(calling, silent, later, later - 1) == later - 1 + LOST_AFTER_S
+    alone = Sight(later, queue_empty=True)
+    assert observe(calling, silent, alone) == [ToolLost("1.0")]
+    assert observe(calling, silent, replace(alone, listening_since=later - 1)) == []
+    assert next_due(calling, silent, Sight(later, listening_since=later - 1)) == later - 1 + LOST_AFTER_S
+
+
+@pytest.mark.parametrize("recovery_s", [3, 10, 60])
+def test_what_died_is_missed_in_time_and_what_lives_may_miss_a_sign_of_life(recovery_s: float) -> None:
+    lease, lost_after = lease_s(recovery_s), lost_after_s(recovery_s)
+    assert max(lease, lost_after) < recovery_s
+    assert recovery_s < 10 or max(lease, lost_after) + IDLE_S < recovery_s
+    assert lost_after > 2 * EVERY_S

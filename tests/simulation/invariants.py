@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from skillfleet.conversations.engine import MAX_STARTS
 from skillfleet.conversations.memory_store import MemoryStore
@@ -12,15 +13,9 @@ from skillfleet.events import Entry
 from skillfleet_workers.wire.contract import CallRef
 
 from .stories import RETRIES, undisturbed
+from .violations import claim_that
 
-
-class Violation(AssertionError):
-    pass
-
-
-def claim_that(holds: bool, rule: str, about: object) -> None:
-    if not holds:
-        raise Violation(f"{rule}: {about}")
+Answer = TypeVar("Answer")
 
 
 @dataclass
@@ -43,8 +38,8 @@ class Record:
 
 
 class Invariants:
-    def __init__(self, store: MemoryStore) -> None:
-        self._store = store
+    def __init__(self, store: MemoryStore, room: int) -> None:
+        self._store, self.room = store, room
         self.records: dict[str, Record] = {}
         self.open: set[str] = set()
 
@@ -62,7 +57,9 @@ class Invariants:
             self._fold(name, record, entry)
         position = kept.position
         claim_that(position.status == record.status, "4: the status is the fold of the events", name)
-        claim_that(position.terminal != (name in self._store.due), "8: exactly what is open is due some time", name)
+        places = (name in self._store.due) + (name in self._store.ready)
+        claim_that(places == (not position.terminal), "8: what is open is due, now or some time", (name, places))
+        self._look_at_places(position)
         claim_that(position.turn <= position.spec.limits.max_turns, "10: no turn beyond the limit", name)
         waits = bool(position.out)
         problem = transcript_problem(record.messages)
@@ -71,6 +68,16 @@ class Invariants:
             self.open.discard(name)
         for run in position.runs:
             claim_that(record.starts[run.key] <= run.ref.attempt, "3: starts <= attempts", (name, run.key))
+
+    def _look_at_places(self, position: Conversation) -> None:
+        """Nothing leaks a place in the tool queue, nor waits for one in vain."""
+        store, wanted = self._store, {run.ref.call_id for run in position.out}
+        waiting = {call_id for members in store.waiting.members.values() for call_id in members}
+        claim_that(not waiting & store.sent.keys(), "a call that has a place waits for none", position.id)
+        kept = {call for call in waiting | store.sent.keys() if call.startswith(f"{position.id}.")}
+        claim_that(kept <= wanted, "only calls that are out have places", (position.id, kept, wanted))
+        claim_that(not kept or position.status != "paused", "what is paused has no places", (position.id, kept))
+        claim_that(len(store.sent) <= self.room, "the tool queue is shallow", (len(store.sent), self.room))
 
     def began(self, ref: CallRef, effects: str) -> None:
         record = self.records[ref.conversation_id]
@@ -92,16 +99,18 @@ class Invariants:
         record.holder = fence
         self.look(name)
 
-    def written(self, name: str, fence: int, write: Callable[[], bool], *, lets_go: Callable[[bool], bool]) -> bool:
+    def written(
+        self, name: str, fence: int, write: Callable[[], Answer], *, lets_go: Callable[[bool], bool]
+    ) -> Answer:
         """5: only who holds the newest fence changes anything."""
         record, kept = self.records[name], self._store.find(name)
         assert kept is not None
-        before = (len(kept.entries), kept.position, self._store.due.get(name), kept.fence)
+        before = (len(kept.entries), kept.position, self._store.due.get(name), kept.fence, name in self._store.ready)
         done = write()
-        now = (len(kept.entries), kept.position, self._store.due.get(name), kept.fence)
+        now = (len(kept.entries), kept.position, self._store.due.get(name), kept.fence, name in self._store.ready)
         if record.holder != fence:
             claim_that(not done and before == now, "5: a stale write changes nothing", (name, fence))
-        elif lets_go(done):
+        elif lets_go(bool(done)):
             record.holder = None
         self.look(name)
         return done

@@ -7,7 +7,7 @@ from typing import Any
 import redis
 
 from skillfleet.conversations.driver import IDLE_S, Driver
-from skillfleet.conversations.ledger import LEASE_S, Claim, Ledger, Nothing
+from skillfleet.conversations.ledger import LEASE_S, LEAST_ROOM, Claim, Ledger, Nothing, Written
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.messages import Message, ToolDefinition
 from skillfleet.conversations.models import Conversation, ConversationSpec, Problem, ToolRun
@@ -18,7 +18,6 @@ from .place import Place
 from .stories import written_reply
 from .world import Fibre, Process
 
-SLOTS = 4
 DEAF_S = 0.01
 """Between two looks that take no time: time must pass."""
 
@@ -31,22 +30,31 @@ class SimulatedLedger(MemoryLedger):
     def __init__(self, place: Place, process: Process, inner: MemoryLedger) -> None:
         self._place, self._process, self._inner = place, process, inner
 
-    def claim(self, only: str | None = None) -> Claim | Nothing:
+    def claim(self, only: str | None = None, room: int = LEAST_ROOM) -> Claim | Nothing:
         def act() -> Claim | Nothing:
-            found = self._inner.claim(only)
+            found = self._inner.claim(only, room)
             if isinstance(found, Claim):
                 self._note(f"claims {found.conversation.id} with fence {found.fence}")
+                self._place.store.ready.served(found.conversation.id)
                 self._place.invariants.claimed(found.conversation.id, found.fence)
             return found
 
         return self._place.reach(self._process, "claim", act)
 
-    def commit(self, fence: int, after: Conversation, told: Sequence[Told], due: float | None) -> bool:
-        def act() -> bool:
+    def commit(
+        self,
+        fence: int,
+        after: Conversation,
+        told: Sequence[Told],
+        due: float | None,
+        sends: Sequence[ToolRun] = (),
+        room: int = LEAST_ROOM,
+    ) -> Written | None:
+        def act() -> Written | None:
             done = self._place.invariants.written(
                 after.id,
                 fence,
-                partial(self._inner.commit, fence, after, told, due),
+                partial(self._inner.commit, fence, after, told, due, sends, room),
                 lets_go=lambda done: after.terminal or due is not None or not done,
             )
             what = ", ".join(kind for kind, _ in told) or "nothing"
@@ -54,6 +62,12 @@ class SimulatedLedger(MemoryLedger):
             return done
 
         return self._place.reach(self._process, f"commit {after.id}", act)
+
+    def release_calls(self, room: int) -> tuple[str, ...]:
+        return self._place.reach(self._process, "release calls", partial(self._inner.release_calls, room))
+
+    def calls(self, call_ids: Sequence[str]) -> list[tuple[Conversation, ToolRun]]:
+        return self._place.reach(self._process, "load calls", partial(self._inner.calls, call_ids))
 
     def renew(self, conversation_id: str, fence: int) -> bool:
         write = partial(self._inner.renew, conversation_id, fence)
@@ -77,10 +91,10 @@ class SimulatedLedger(MemoryLedger):
         if not store.bells:
             me = world.running
             assert me is not None
-            store.waiting.append(me)
+            store.listening.append(me)
             world.sleep(max(DEAF_S, seconds))
-            if me in store.waiting:
-                store.waiting.remove(me)
+            if me in store.listening:
+                store.listening.remove(me)
         store.bells = max(0, store.bells - 1)
 
     def _note(self, what: str) -> None:
@@ -127,9 +141,10 @@ class Orchestrator:
             self._ledger,
             partial(SimulatedModel, self),
             self,
-            slots=SLOTS,
+            slots=place.slots,
             clock=lambda: place.world.now - started,
         )
+        self.driver.make_room()
         self.process.spawn(self._run)
         self.process.spawn(self._keep_leases)
 
@@ -144,6 +159,9 @@ class Orchestrator:
 
     def queue_empty(self) -> bool:
         return self.place.reach(self.process, "look at the queue", lambda: not self.place.queue.waiting)
+
+    def room(self) -> int:
+        return self.place.room
 
     def fence_here(self) -> int:
         """Of the slot that runs."""
@@ -175,3 +193,4 @@ class Orchestrator:
         while True:
             self.place.world.sleep(LEASE_S / 3)
             self.driver.renew_leases()
+            self.driver.make_room()

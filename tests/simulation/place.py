@@ -13,6 +13,7 @@ from skillfleet.conversations.schedule import LOST_AFTER_S
 from skillfleet_workers.wire.contract import CallMessage
 
 from .invariants import Invariants
+from .turns import WatchedCalls, WatchedQueue
 from .weather import Weather
 from .world import Died, Fibre, Process, World
 
@@ -32,15 +33,17 @@ class BellStore(MemoryStore):
     def __init__(self, world: World) -> None:
         super().__init__(world.clock)
         self._world = world
+        self.ready: WatchedQueue = WatchedQueue("conversations")
+        self.waiting = WatchedCalls("calls")
         self.bell_lost = 0.0
-        self.waiting: list[Fibre] = []
+        self.listening: list[Fibre] = []
 
-    def ring(self, conversation_id: str) -> None:
-        super().ring(conversation_id)
+    def ring_bell(self) -> None:
+        super().ring_bell()
         if self._world.chance(self.bell_lost):
             self.bells = 0
-        elif self.waiting:
-            self.waiting.pop(0).wake()
+        elif self.listening:
+            self.listening.pop(0).wake()
 
 
 @dataclass(eq=False)
@@ -49,6 +52,9 @@ class Place:
     weather: Weather
     store: BellStore
     invariants: Invariants
+    slots: int = 4
+    """Of each orchestrator."""
+    room: int = 4
     down_until: float = 0.0
     disturbances: int = 0
     """Whatever may make somebody pay for a model's reply that nobody records."""
@@ -118,7 +124,11 @@ class ToolQueue:
         self.waiting.clear()
 
     def take(self) -> CallMessage | None:
-        return self.waiting.pop(self._place.world.random.randrange(len(self.waiting))) if self.waiting else None
+        """In their order, but in the weather in which messages are late."""
+        if not self.waiting:
+            return None
+        mixed = self._place.weather.message_late > 0
+        return self.waiting.pop(self._place.world.random.randrange(len(self.waiting)) if mixed else 0)
 
     def _arrive(self, message: CallMessage) -> None:
         self.waiting.append(message)

@@ -1,11 +1,12 @@
 """Bugs that others have had, to see that the simulation finds them."""
 
 from skillfleet.conversations.driver import Driver
-from skillfleet.conversations.ledger import Claim, Nothing
+from skillfleet.conversations.ledger import LEAST_ROOM, Claim, Nothing
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.memory_store import Kept
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import Effect, RunTool
+from skillfleet.conversations.schedule import Sight
 
 from .run import Bug
 
@@ -20,11 +21,26 @@ class UnfencedLedger(MemoryLedger):
 class ForgetfulLedger(MemoryLedger):
     """What is claimed is due no more: it was taken from the queue, as many queues do."""
 
-    def claim(self, only: str | None = None) -> Claim | Nothing:
-        found = super().claim(only)
+    def claim(self, only: str | None = None, room: int = LEAST_ROOM) -> Claim | Nothing:
+        found = super().claim(only, room)
         if isinstance(found, Claim):
             self._store.due.pop(found.conversation.id)
         return found
+
+
+class FirstComeLedger(MemoryLedger):
+    """Whoever came first is served first: one who brings a thousand holds up all others."""
+
+    def _taken(self, only: str | None) -> str | None:
+        ready = self._store.ready
+        waiting = [
+            (rank[-1], name, tenant) for tenant in ready.members for name, rank in ready.members[tenant].items()
+        ]
+        if not waiting:
+            return None
+        _, name, tenant = min(waiting)
+        ready.withdraw(tenant, name)
+        return name
 
 
 class HastyDriver(Driver):
@@ -37,16 +53,17 @@ class HastyDriver(Driver):
         after: Conversation,
         effects: list[Effect],
         began: float,
-        listening_since: float,
+        sight: Sight,
     ) -> bool:
         for effect in effects:
             if isinstance(effect, RunTool):
                 self._calls.send(after, effect.run)
-        return super()._commit(claim, before, after, effects, began, listening_since)
+        return super()._commit(claim, before, after, effects, began, sight)
 
 
 PLANTED = {
     "the fencing check is dropped": Bug(ledger=UnfencedLedger),
     "the claim is lost": Bug(ledger=ForgetfulLedger),
+    "the claim serves who came first": Bug(ledger=FirstComeLedger),
     "effects come before the commit": Bug(driver=HastyDriver),
 }

@@ -10,10 +10,11 @@ from skillfleet.conversations.driver import Driver
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.events import Entry
 
-from .invariants import Invariants, Violation, claim_that
+from .invariants import Invariants
 from .orchestrators import Orchestrator
 from .place import BellStore, Place
-from .stories import Story, tell_story
+from .stories import Story, tell_stories
+from .violations import Violation, claim_that
 from .weather import Weather, forecast
 from .workers import Worker
 from .world import EPOCH, World
@@ -59,8 +60,9 @@ class Run:
         world = World(seed)
         drawn = weather or forecast(world.random)
         store = BellStore(world)
-        place = Place(world, drawn, store, Invariants(store))
-        stories = [tell_story(n, world.random, TROUBLE_S) for n in range(1, world.random.randint(1, 5) + 1)]
+        slots, room = (world.random.choice([1, 2, 4]) for _ in "sr")
+        place = Place(world, drawn, store, Invariants(store, room), slots, room)
+        stories = tell_stories(world.random, TROUBLE_S)
         run = cls(world, place, bug, stories, MemoryLedger(store), unsubmitted=len(stories))
         world.note("weather", ", ".join(f"{name}={value:g}" for name, value in _known(drawn)) or "calm")
         return run
@@ -203,6 +205,9 @@ class Run:
         claim_that(sorted(counted) == sorted(self.place.invariants.records), "8: all are there", counted)
         left = [ref.task_id for worker in self.workers if not worker.process.dead for ref in worker.running]
         claim_that(not left, "nothing is left running", left)
+        store = self.place.store
+        kept = (store.sent, *store.waiting.members.values(), *store.ready.members.values(), store.due)
+        claim_that(not any(kept), "nobody keeps a place", kept)
 
 
 def _known(weather: Weather) -> list[tuple[str, float]]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
 from typing import Any
@@ -20,6 +20,7 @@ from skillfleet_workers.wire.contract import CallRef, Effects
 PATIENT_S = 7 * 86400.0
 POISON = "os.kill(os.getppid(), 9)"
 FLAKY = "succeeds when it is run again"
+TENANTS = ("ann", "ann", "bob", "cy")
 RETRIES = 1
 """How often a flaky script is run again after it failed."""
 OUTAGE = Problem(code="model_unavailable", message="The provider is down.")
@@ -40,6 +41,14 @@ def _blank() -> ConversationSpec:
     return make_spec("blank", timeout_s=PATIENT_S)
 
 
+def tell_stories(random: Random, span_s: float) -> list[Story]:
+    """Sometimes all come at once, as a batch does."""
+    stories = [tell_story(number, random, span_s) for number in range(1, random.randint(1, 5) + 1)]
+    if random.random() < 0.3:
+        return [replace(story, submitted_at=stories[0].submitted_at) for story in stories]
+    return stories
+
+
 def tell_story(number: int, random: Random, span_s: float) -> Story:
     replies = [_calling(random, turn) for turn in range(random.choice([0, 1, 1, 2, 2, 3, 4]))]
     replies.append({"fails": True} if random.random() < 0.1 else {"text": f"answer {number}"})
@@ -48,7 +57,8 @@ def tell_story(number: int, random: Random, span_s: float) -> Story:
         timeout_s=random.uniform(1, span_s) if hurried else PATIENT_S,
         max_turns=random.choice([1, 2, 3]) if random.random() < 0.1 else 30,
     )
-    asked = {"id": f"c{number}", "idempotency_key": f"key {number}"}
+    asked: dict[str, Any] = {"id": f"c{number}", "idempotency_key": f"key {number}"}
+    asked |= {"tenant": random.choice(TENANTS), "priority": random.choice([1, 5, 5, 10])}
     spec = _blank().model_copy(update={**asked, "script": {"replies": replies}, "limits": limits})
     at = random.uniform(0, span_s / 2)
     cancelled_at, paused_at = (at + random.uniform(0, span_s / 2) if random.random() < 0.15 else None for _ in "cp")

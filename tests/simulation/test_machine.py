@@ -28,6 +28,7 @@ from skillfleet.llm.base import ModelReply
 from skillfleet_workers.wire.calls import CallResult
 from skillfleet_workers.wire.contract import CallMessage, CallRef
 
+ROOM = 2
 ROUNDS = 100
 """More than it takes when everybody does their part."""
 
@@ -54,10 +55,11 @@ class Machine(RuleBasedStateMachine):
         super().__init__()
         self.world = World(0)
         store = BellStore(self.world)
-        self.place = Place(self.world, Weather(), store, Invariants(store))
+        self.place = Place(self.world, Weather(), store, Invariants(store, ROOM), room=ROOM)
         self.ledger, self.calls = MemoryLedger(store), MemoryCallLedger(store)
         doored = DeafLedger(self.place, Process(self.world, "o"), MemoryLedger(store))
         self.driver = Driver(doored, Writer, self, slots=1000, clock=self.world.clock)
+        self.driver.make_room()
         self.taken: list[Claim] = []
         self.hints: list[CallMessage] = []
         self.running: dict[CallRef, CallMessage] = {}
@@ -68,6 +70,9 @@ class Machine(RuleBasedStateMachine):
 
     def queue_empty(self) -> bool:
         return not self.hints
+
+    def room(self) -> int:
+        return self.place.room
 
     @rule(seed=st.integers(0, 10_000))
     @precondition(lambda self: len(self.names) < 3)

@@ -118,8 +118,8 @@ def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> I
     def describe() -> LiveProcess:
         skills = tuple(skill.name for skill in catalog.list(None))
         return LiveProcess(
-            role="worker", name=name, pid=os.getpid(), since=since, lone=lone, slots=settings.concurrency,
-            skills=skills, isolation=runtime.isolation, runtimes=runtime.names,
+            role="worker", name=name, pid=os.getpid(), since=since, lone=lone, queue=queue,
+            slots=settings.concurrency, skills=skills, isolation=runtime.isolation, runtimes=runtime.names,
         )  # fmt: skip
 
     presence = Presence(client, settings.fleet, describe)

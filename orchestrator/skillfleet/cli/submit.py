@@ -34,6 +34,8 @@ def submit(
     max_turns: Annotated[int | None, typer.Option(help="Most turns.")] = None,
     model: Annotated[str, typer.Option(help="A model's name, or scripted:FILE.")] = "",
     system: Annotated[str | None, typer.Option(help="A system prompt of your own.")] = None,
+    tenant: Annotated[str | None, typer.Option(help="For whom; tenants share the fleet alike (default).")] = None,
+    priority: Annotated[int | None, typer.Option(help="1, which comes first, to 10 (5).")] = None,
     continues: Annotated[str | None, typer.Option("--continue", help="Go on from this ended one (ID).")] = None,
     idempotency_key: Annotated[
         str | None, typer.Option(help="Submitted again with the same key, it is the same conversation.")
@@ -54,6 +56,8 @@ def submit(
         "skills": skill,
         "timeout": timeout,
         "max_turns": max_turns,
+        "tenant": tenant,
+        "priority": priority,
     }
     if batch is not None:
         if continues:

@@ -3,5 +3,5 @@ if redis.call('EXISTS', KEYS[1]) == 0 then return -1 end
 if terminal(redis.call('HGET', KEYS[1], 'status')) then return 0 end
 redis.call('HSET', KEYS[1], 'cancel', '1')
 call_off(KEYS[1], ARGV[1])
-ring(KEYS[1], ARGV[1])
+ring(ARGV[1])
 return 1

@@ -1,27 +1,44 @@
--- KEYS due  ARGV lease_ms id_prefix state_suffix calls_suffix events_suffix format left_alone_ms [only]; answers {id, fence, now, state, calls, events} or
--- {false, ms until due or -1}
-local now = now_ms()
-local id, score = ARGV[8], nil
-if id then
-  score = redis.call('ZSCORE', KEYS[1], id)
+-- KEYS due  ARGV lease_ms tenant_slots queue room look_ms format left_alone_ms [only]
+-- Answers {released, id, fence, now, mark, state, calls, events} or {released, false, ms until due or -1}.
+local due, only, now = KEYS[1], ARGV[8], now_ms()
+local lease_ms, tenant_slots, queue = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+local id
+
+if only then
+  local at = redis.call('ZSCORE', due, only)
+  if at and tonumber(at) <= now then wake(due, only) end
+  if not_ready(due, tenant_of(state_key(only)), only) then id = only end
 else
-  local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-  id, score = first[1], first[2]
+  for _, woken in ipairs(redis.call('ZRANGEBYSCORE', due, '-inf', now, 'LIMIT', 0, 64)) do wake(due, woken) end
+  id = take(ready_queue(due), tenant_slots > 0 and function(tenant)
+    return redis.call('ZCOUNT', held_by(due, tenant), now, '+inf') < tenant_slots
+  end)
 end
-if not score then return {false, -1} end
-if tonumber(score) > now then return {false, math.ceil(tonumber(score) - now)} end
-local state = ARGV[2] .. id .. ARGV[3]
-if redis.call('EXISTS', state) == 0 then
-  redis.call('ZREM', KEYS[1], id)
-  return {false, 0}
+
+if not id then
+  local at = only and redis.call('ZSCORE', due, only) or not only and redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')[2]
+  local wait_ms = at and math.max(0, math.ceil(tonumber(at) - now)) or -1
+  return {release(queue, tonumber(ARGV[4]), tonumber(ARGV[5])), false, wait_ms}
 end
+local state, calls = state_key(id), calls_key(id)
+local kept = redis.call('HMGET', state, 'out', 'state')
+local out = kept[1]
+if not out then return {{}, false, 0} end
 -- A newer version wrote it.
-local format = string.match(redis.call('HGET', state, 'state'), '^{"format":(%d+)')
+local format = string.match(kept[2], '^{"format":(%d+)')
 if format and tonumber(format) > tonumber(ARGV[6]) then
-  redis.call('ZADD', KEYS[1], now + tonumber(ARGV[7]), id)
-  return {false, 0}
+  redis.call('ZADD', due, now + tonumber(ARGV[7]), id)
+  return {{}, false, 0}
 end
-redis.call('ZADD', KEYS[1], now + tonumber(ARGV[1]), id)
+redis.call('ZADD', due, now + lease_ms, id)
+if tenant_slots > 0 and not ended(state) then holds(due, tenant_of(state), id, lease_ms) end
 local fence = redis.call('HINCRBY', state, 'fence', 1)
-return {id, fence, now, redis.call('HGETALL', state), redis.call('HGETALL', ARGV[2] .. id .. ARGV[4]),
-  redis.call('XRANGE', ARGV[2] .. id .. ARGV[5], '-', '+')}
+
+local mark = false
+if out ~= '' and not all_in(out, calls) then
+  mark = redis.call('GET', queue .. MARK)
+  heal(queue, state, id)
+end
+local released = release(queue, tonumber(ARGV[4]), tonumber(ARGV[5]))
+return {released, id, fence, now, mark, redis.call('HGETALL', state), redis.call('HGETALL', calls),
+  redis.call('XRANGE', events_key(id), '-', '+')}

@@ -1,46 +1,83 @@
 -- KEYS state events calls due end dead
--- ARGV id fence state status due_ms('' keeps the lease) out ttl_s once dead max_dead given_up (kind data)*
--- Answers 0 when the lease is lost, or is ended by a pause, or by the result of a call that is given up here.
+-- ARGV id fence state status due_ms('' keeps the lease) out ttl_s once dead max_dead given_up
+--   tenant_slots queue room look_ms sends (kind data)*
+-- `sends`: calls to be sent, each KEY:AGAIN. Where one gets a place, the next look is `look_ms` from now at the latest.
+-- Answers {0} when the lease is lost, or is ended by a pause, or by the result of a call that is given up here; else
+-- 1 and the calls that got a place in the tool queue.
 -- `once` names this commit: the client sends it again when the connection broke before the answer came.
-local held = redis.call('HMGET', KEYS[1], 'fence', 'commit')
-if held[2] == ARGV[8] then return 1 end
-if held[1] ~= ARGV[2] then return 0 end
+local id, status, due, out = ARGV[1], ARGV[4], KEYS[4], ARGV[6]
+local queue, room, sends = ARGV[13], tonumber(ARGV[14]), ARGV[16]
+local held = redis.call('HMGET', KEYS[1], 'fence', 'commit', 'out', 'queue', 'tenant', 'priority', 'bell',
+  'pause', 'cancel', 'deadline', 'news', 'idempotency', 'blobs')
+local tenant, priority = held[5] or DEFAULT_TENANT, tonumber(held[6] or DEFAULT_PRIORITY)
+if held[2] == ARGV[8] then
+  local released = {1}
+  for key in string.gmatch(sends, '([%d.]+):%d') do
+    if redis.call('ZSCORE', queue .. SENT, call_of(id, key)) then released[#released + 1] = call_of(id, key) end
+  end
+  return released
+end
+if held[1] ~= ARGV[2] then return {0} end
+
+local function let_go()
+  -- A lease that is renewed late must not push the due time away.
+  redis.call('HINCRBY', KEYS[1], 'fence', 1)
+  if tonumber(ARGV[12]) > 0 then holds_no_more(due, tenant, id, held[7]) end
+end
+
 for call in string.gmatch(ARGV[11], '[^,]+') do
   if redis.call('HEXISTS', KEYS[3], call .. ':result') == 1 then
-    ring(KEYS[1], ARGV[1])
-    redis.call('HINCRBY', KEYS[1], 'fence', 1)
-    return 0
+    ring(id)
+    let_go()
+    return {0}
   end
 end
-if terminal(ARGV[4]) then call_off(KEYS[1], ARGV[1]) end
-redis.call('HSET', KEYS[1], 'state', ARGV[3], 'status', ARGV[4], 'out', ARGV[6], 'commit', ARGV[8])
-for i = 12, #ARGV, 2 do tell(KEYS[1], KEYS[2], ARGV[i], ARGV[i + 1]) end
+if terminal(status) then call_off(KEYS[1], id) end
+redis.call('HSET', KEYS[1], 'state', ARGV[3], 'status', status, 'out', out, 'commit', ARGV[8],
+  'queue', sends ~= '' and queue or held[4] or queue)
+for i = 17, #ARGV, 2 do tell(KEYS[1], KEYS[2], ARGV[i], ARGV[i + 1]) end
 for call in string.gmatch(ARGV[9], '[^,]+') do
   redis.call('ZADD', KEYS[6], 'NX', now_ms(), call)
   redis.call('ZREMRANGEBYRANK', KEYS[6], 0, -1 - tonumber(ARGV[10]))
 end
-local turned = (paused(KEYS[1]) ~= false) ~= (ARGV[4] == 'paused')
-if terminal(ARGV[4]) then
-  redis.call('ZREM', KEYS[4], ARGV[1])
-  redis.call('XADD', KEYS[5], '*', 'status', ARGV[4])
-  for _, i in ipairs({1, 2, 3, 5}) do redis.call('EXPIRE', KEYS[i], tonumber(ARGV[7])) end
-  for blob in string.gmatch(redis.call('HGET', KEYS[1], 'blobs') or '', '[^\n]+') do
-    redis.call('EXPIRE', blob, tonumber(ARGV[7]))
+
+-- Calls that are out no more, or may not start, or were sent by way of another queue.
+for key in string.gmatch(held[3] or '', '[^,]+') do
+  if held[4] and (status == 'paused' or not listed(out, key) or (sends ~= '' and held[4] ~= queue)) then
+    vacate(held[4], tenant, id, key)
   end
-  local key = redis.call('HGET', KEYS[1], 'idempotency')
-  if key then redis.call('EXPIRE', key, tonumber(ARGV[7])) end
-elseif ARGV[5] ~= '' then
-  redis.call('ZADD', KEYS[4], ARGV[5], ARGV[1])
-  -- A pause, its end, a cancellation, a result or a failure that came in since the claim is looked at now.
-  local news = redis.call('HGET', KEYS[1], 'news') == ARGV[2]
-  if news or turned or ended(KEYS[1]) or all_in(KEYS[1], KEYS[3]) then ring(KEYS[1], ARGV[1]) end
-elseif turned then
-  ring(KEYS[1], ARGV[1])
-  redis.call('HINCRBY', KEYS[1], 'fence', 1)
-  return 0
-else
-  return 1
 end
--- Let go: a lease that is renewed late must not push the due time away.
-redis.call('HINCRBY', KEYS[1], 'fence', 1)
-return 1
+local answer, look_ms, soon = {1}, tonumber(ARGV[15]), false
+for key, again in string.gmatch(sends, '([%d.]+):(%d)') do
+  if send(queue, tenant, priority, id, key, again == '1', room) then
+    answer[#answer + 1], soon = call_of(id, key), true
+  end
+end
+for _, call in ipairs(release(queue, room, look_ms, id)) do
+  answer[#answer + 1], soon = call, soon or string.match(call, '^(.*)%.%d+%.%d+$') == id
+end
+
+local turned = (held[8] ~= false) ~= (status == 'paused')
+if terminal(status) then
+  if redis.call('ZREM', due, id) == 0 then not_ready(due, tenant, id) end
+  redis.call('XADD', KEYS[5], '*', 'status', status)
+  for _, i in ipairs({1, 2, 3, 5}) do redis.call('EXPIRE', KEYS[i], tonumber(ARGV[7])) end
+  if held[12] then redis.call('EXPIRE', held[12], tonumber(ARGV[7])) end
+  for blob in string.gmatch(held[13] or '', '[^\n]+') do redis.call('EXPIRE', blob, tonumber(ARGV[7])) end
+elseif ARGV[5] ~= '' then
+  -- A pause, its end, a cancellation, a result or a failure that came in since the claim is looked at now.
+  local bound_to_end = bound(status, held[9], held[10], held[8])
+  if held[11] == ARGV[2] or turned or bound_to_end or all_in(out, KEYS[3]) then
+    ring(id)
+  else
+    local at = tonumber(ARGV[5])
+    wait_until(due, tenant, id, soon and math.min(at, now_ms() + look_ms) or at)
+  end
+elseif turned then
+  ring(id)
+  answer = {0}
+else
+  return answer
+end
+let_go()
+return answer

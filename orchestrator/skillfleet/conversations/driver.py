@@ -4,7 +4,8 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import redis
@@ -13,10 +14,10 @@ from ..events import changes
 from ..llm.base import LanguageModel
 from ..tools.definitions import offered
 from .engine import pending, step, wanted
-from .ledger import LEASE_S, Claim, Ledger
+from .ledger import LEAST_ROOM, Claim, Ledger
 from .models import Conversation, ConversationSpec, Problem, ToolRun
 from .moves import CallModel, DeadlinePassed, Effect, Event, ModelFailed, ModelReplied, RunTool
-from .schedule import awaits_start, next_due, observe
+from .schedule import RECOVERY_S, Sight, awaits_start, lease_s, lost_after_s, next_due, observe
 
 ENDING_LOOK_S = 0.05
 IDLE_S = 1.0
@@ -36,6 +37,10 @@ class Calls(Protocol):
 
     def queue_empty(self) -> bool: ...
 
+    def room(self) -> int:
+        """Most calls that may stand in the queue before a worker starts them. Raises redis.RedisError."""
+        ...
+
 
 class Driver:
     """N slots over one ledger. `only`: serve these conversations and nothing else; the set may grow, and ids leave
@@ -51,9 +56,11 @@ class Driver:
         only: set[str] | None = None,
         grace_s: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
+        recovery_s: float = RECOVERY_S,
     ) -> None:
         self._ledger, self._models, self._calls, self._only = ledger, models, calls, only
         self._grace_s, self._clock = grace_s, clock
+        self._recovery_s, self._room = recovery_s, LEAST_ROOM
         self._free = threading.Semaphore(slots)
         self._held: set[tuple[str, int]] = set()
         """Conversations that hold a slot, each with its fence."""
@@ -87,16 +94,20 @@ class Driver:
 
     def take(self, patience_s: float) -> Claim | None:
         """A conversation that is due, in a slot that is free within `patience_s`; it is served next."""
-        if not self._free.acquire(timeout=patience_s):
-            return None
+        free = self._free.acquire(timeout=patience_s)
         try:
-            claim = self._next_claim()
+            if free:
+                claim = self._next_claim()
+            else:
+                claim = None
+                self._send_waiting()
         except redis.RedisError as error:
             log.warning("cannot reach redis: %s", error)
             self._listening_since = None
             claim = None
         if claim is None:
-            self._free.release()
+            if free:
+                self._free.release()
             return None
         with self._held_lock:
             self._held.add((claim.conversation.id, claim.fence))
@@ -105,10 +116,11 @@ class Driver:
     def _next_claim(self) -> Claim | None:
         wait_s = IDLE_S
         for name in [None] if self._only is None else tuple(self._only):
-            found = self._ledger.claim(name)
+            found = self._ledger.claim(name, self._room)
             self._heard()
             if isinstance(found, Claim):
                 return found
+            self._send(found.released)
             if found.wait_s is not None:
                 wait_s = min(wait_s, found.wait_s)
             elif self._only is not None and name is not None:
@@ -116,6 +128,19 @@ class Driver:
         self._ledger.wait(wait_s)
         self._heard()
         return None
+
+    def _send_waiting(self) -> None:
+        """Models may think for long in all slots, and workers wait for calls."""
+        self._send(self._ledger.release_calls(self._room))
+
+    def _send(self, call_ids: Sequence[str], at_hand: Conversation | None = None) -> None:
+        runs = {run.ref.call_id: run for run in at_hand.out} if at_hand else {}
+        for call_id in call_ids:
+            if at_hand and call_id in runs:
+                self._calls.send(at_hand, runs[call_id])
+        if others := [call_id for call_id in call_ids if call_id not in runs]:
+            for conversation, run in self._ledger.calls(others):
+                self._calls.send(conversation, run)
 
     def _heard(self) -> None:
         if self._listening_since is None:
@@ -127,6 +152,7 @@ class Driver:
     def serve(self, claim: Claim) -> None:
         name = claim.conversation.id
         try:
+            self._send(claim.released, claim.conversation)
             self._advance(claim)
         except redis.RedisError as error:
             log.warning("conversation %s: %s; it is handed back as soon as redis is there", name, error)
@@ -146,22 +172,22 @@ class Driver:
         """One claim: what has happened, then as many model turns as follow without waiting for a tool."""
         began = self._clock()
         before = claim.conversation
-        since = claim.now - (began - (self._listening_since or began))
-        events = observe(
-            before,
-            claim.records,
+        sight = Sight(
+            claim.now,
             cancel=claim.cancel,
             pause=claim.pause,
             queue_empty=awaits_start(before, claim.records) and self._calls.queue_empty(),
-            now=claim.now,
-            listening_since=since,
+            listening_since=claim.now - (began - (self._listening_since or began)),
+            overtaken_at=claim.overtaken_at,
+            lost_after_s=lost_after_s(self._recovery_s),
         )
+        events = observe(before, claim.records, sight)
         after, effects = before, []
         for event in events:
             after, more = step(after, event, claim.now)
             effects += more
         effects = self._startable(wanted(after, effects) or pending(after))
-        while self._commit(claim, before, after, effects, began, since) and _asks(effects):
+        while self._commit(claim, before, after, effects, began, sight) and _asks(effects):
             event = self._ask(after, claim.now + self._clock() - began)
             before = after
             after, effects = step(after, event, claim.now + self._clock() - began)
@@ -179,16 +205,17 @@ class Driver:
         after: Conversation,
         effects: list[Effect],
         began: float,
-        listening_since: float,
+        sight: Sight,
     ) -> bool:
-        now = claim.now + self._clock() - began
-        due = None if _asks(effects) else next_due(after, claim.records, now, listening_since)
-        if not self._ledger.commit(claim.fence, after, changes(before, after, effects), due):
+        sight = replace(sight, now=claim.now + self._clock() - began)
+        due = None if _asks(effects) else next_due(after, claim.records, sight)
+        sends = [effect.run for effect in effects if isinstance(effect, RunTool)]
+        told = changes(before, after, effects)
+        written = self._ledger.commit(claim.fence, after, told, due, sends, self._room)
+        if written is None:
             log.info("conversation %s: another orchestrator has it, or it is to be paused", after.id)
             return False
-        for effect in effects:
-            if isinstance(effect, RunTool):
-                self._calls.send(after, effect.run)
+        self._send(written.released, after)
         return True
 
     def _ask(self, conversation: Conversation, now: float) -> Event:
@@ -205,8 +232,17 @@ class Driver:
         return ModelReplied(answer.message, answer.usage)
 
     def _keep_leases(self) -> None:
-        while not self._over.wait(LEASE_S / 3):
+        self.make_room()
+        while not self._over.wait(lease_s(self._recovery_s) / 3):
             self.renew_leases()
+            self.make_room()
+
+    def make_room(self) -> None:
+        """As the workers have become more, or fewer."""
+        try:
+            self._room = self._calls.room()
+        except redis.RedisError as error:
+            log.warning("cannot see the workers: %s", error)
 
     def renew_leases(self) -> None:
         for name, fence in self._all_held():

@@ -9,6 +9,7 @@ from skillfleet_workers.wire.contract import CallRef
 
 from ..events import Entry, LiveTold, Told
 from .models import Conversation, ConversationSpec, ToolRun
+from .schedule import RECOVERY_S, lease_s
 
 MAX_DEAD = 10_000
 """Most dead calls that are listed."""
@@ -20,14 +21,16 @@ higher one than ours is left to the orchestrators that know it."""
 LEFT_ALONE_S = 1.0
 """After this long they are given the next chance, seconds."""
 
-LEASE_S = 9.0
-"""How long a claimed conversation stays with its orchestrator without a sign of life, seconds."""
+LEASE_S = lease_s(RECOVERY_S)
+LEAST_ROOM = 4
+"""Places for calls that no worker has started, however few workers live."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A conversation in hand. Writes with a `fence` that is no longer the newest change nothing. `now` is the
-    ledger's clock at the claim, seconds since the epoch."""
+    ledger's clock at the claim, seconds since the epoch. `overtaken_at`: calls that had their place in the tool queue
+    well before this, and still have it, have lost their message. `released`: as in Written."""
 
     conversation: Conversation
     fence: int
@@ -35,13 +38,24 @@ class Claim:
     cancel: bool = False
     records: Mapping[str, CallRecord] = field(default_factory=dict)
     pause: bool = False
+    overtaken_at: float = 0.0
+    released: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """Nothing is due. `wait_s`: until something will be, or None when nothing is open."""
+    """Nothing is due. `wait_s`: until something will be, or None when nothing is open. `released`: as in Written."""
 
     wait_s: float | None
+    released: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A step is stored. `released`: the calls, of whichever conversation, that were given a place in the tool queue
+    on the way; they are to be sent now."""
+
+    released: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +85,49 @@ def dead_call(kept: Mapping[str, Conversation], call_id: str, at: float) -> Dead
     return next((DeadCall(conversation, run, at) for run in conversation.dead if run.ref.call_id == call_id), None)
 
 
+def out_calls(kept: Mapping[str, Conversation], call_ids: Sequence[str]) -> list[tuple[Conversation, ToolRun]]:
+    """Those of the calls that are still out, with their conversations."""
+    wanted = [(kept.get(CallRef.of_call(call_id).conversation_id), call_id) for call_id in call_ids]
+    return [(one, run) for one, call_id in wanted if one for run in one.out if run.ref.call_id == call_id]
+
+
 class Ledger(Protocol):
     def submit(self, *specs: ConversationSpec) -> list[Accepted]:
         """Accept: when this returns, each conversation is stored and due, in the order given. Doing it again changes
         nothing, nor does a second conversation with the idempotency key of one that is kept."""
         ...
 
-    def claim(self, only: str | None = None) -> Claim | Nothing:
-        """Take what is due longest (or, of one conversation, what is due) for a lease; first what was cancelled."""
+    def claim(self, only: str | None = None, room: int = LEAST_ROOM) -> Claim | Nothing:
+        """Take what is due (or, of one conversation, what is due) for a lease. First what only has to be ended; then
+        tenants take turns, each with its highest priority, what has begun, what has been due longest.
+
+        `room`: most calls that may have a place in the tool queue before a worker starts them."""
         ...
 
-    def commit(self, fence: int, after: Conversation, told: Sequence[Told], due: float | None) -> bool:
-        """Store one step; False when the fence is stale. With `due`, when to look again (seconds since the epoch),
+    def commit(
+        self,
+        fence: int,
+        after: Conversation,
+        told: Sequence[Told],
+        due: float | None,
+        sends: Sequence[ToolRun] = (),
+        room: int = LEAST_ROOM,
+    ) -> Written | None:
+        """Store one step; None when the fence is stale. With `due`, when to look again (seconds since the epoch),
         the lease ends; None keeps it, unless a pause was asked for: then the step is stored, the conversation due
-        at once, and the answer False. A step that gives up a call whose result came in since the claim is refused,
-        and the conversation due at once. A terminal conversation is let go, and never due again."""
+        at once, and the answer None. A step that gives up a call whose result came in since the claim is refused,
+        and the conversation due at once. A terminal conversation is let go, and never due again.
+
+        The calls `sends` wait for a place in the tool queue, which they are given in turn, at once while there is
+        `room`."""
+        ...
+
+    def release_calls(self, room: int) -> tuple[str, ...]:
+        """Calls whose turn has come: as in Written."""
+        ...
+
+    def calls(self, call_ids: Sequence[str]) -> list[tuple[Conversation, ToolRun]]:
+        """Those that are still out, with their conversations (without messages)."""
         ...
 
     def renew(self, conversation_id: str, fence: int) -> bool:

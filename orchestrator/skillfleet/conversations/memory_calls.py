@@ -9,6 +9,7 @@ from skillfleet_workers.wire.contract import CallRef, Effects
 from skillfleet_workers.wire.execution import Output
 
 from ..events import LiveType
+from .memory_places import UNKNOWN, message_came
 from .memory_store import Kept, MemoryStore
 
 
@@ -22,6 +23,8 @@ class MemoryCallLedger:
         store = self._store
         with store.changed:
             kept = store.find(ref.conversation_id)
+            if kept is not None:
+                message_came(store, kept, ref)
             if kept is None or not self._wanted(kept, ref):
                 return "ended"
             if kept.pause is not None:
@@ -29,9 +32,8 @@ class MemoryCallLedger:
             record = kept.calls.get(ref.key)
             if record is not None and (record.attempt >= ref.attempt or record.result):
                 return "taken"
-            before = record or CallRecord(0, 0.0, "", None)
             kept.calls[ref.key] = replace(
-                before, attempt=ref.attempt, beat_at=store.clock(), worker=worker, effects=effects
+                record or UNKNOWN, attempt=ref.attempt, beat_at=store.clock(), worker=worker, effects=effects
             )
             store.tell(kept, "started", {"key": ref.key, "attempt": ref.attempt, "worker": worker})
             return "claimed"

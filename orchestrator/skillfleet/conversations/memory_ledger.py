@@ -3,10 +3,27 @@
 import json
 from collections.abc import Sequence
 
+from skillfleet_workers.wire.contract import CallRef
+
 from ..events import Entry, LiveTold, Told, in_order, opening
-from .ledger import FORMAT, LEASE_S, LEFT_ALONE_S, MAX_DEAD, Accepted, Claim, DeadCall, Nothing, dead_call
+from .ledger import (
+    FORMAT,
+    LEASE_S,
+    LEAST_ROOM,
+    LEFT_ALONE_S,
+    MAX_DEAD,
+    Accepted,
+    Claim,
+    DeadCall,
+    Nothing,
+    Written,
+    dead_call,
+    out_calls,
+)
+from .memory_places import heal, release, send, vacate
 from .memory_store import Kept, MemoryStore
-from .models import Conversation, ConversationSpec
+from .models import Conversation, ConversationSpec, ToolRun
+from .schedule import RESEND_AFTER_S
 
 __all__ = ["MemoryLedger", "MemoryStore"]
 
@@ -14,8 +31,10 @@ __all__ = ["MemoryLedger", "MemoryStore"]
 class MemoryLedger:
     """The orchestrator's side."""
 
-    def __init__(self, store: MemoryStore, *, ttl_s: float = 7 * 86400) -> None:
-        self._store, self._ttl_s = store, ttl_s
+    def __init__(
+        self, store: MemoryStore, *, ttl_s: float = 7 * 86400, tenant_slots: int = 0, lease_s: float = LEASE_S
+    ) -> None:
+        self._store, self._ttl_s, self._tenant_slots, self._lease_s = store, ttl_s, tenant_slots, lease_s
 
     def submit(self, *specs: ConversationSpec) -> list[Accepted]:
         with self._store.changed:
@@ -32,73 +51,141 @@ class MemoryLedger:
         store.ring(spec.id)
         return Accepted(spec.id, spec.created_at)
 
-    def claim(self, only: str | None = None) -> Claim | Nothing:
+    def claim(self, only: str | None = None, room: int = LEAST_ROOM) -> Claim | Nothing:
         store = self._store
         with store.changed:
             now = store.clock()
-            waiting = [(at, name) for name, at in store.due.items() if only in (None, name)]
-            if not waiting:
-                return Nothing(None)
-            at, name = min(waiting)
-            if at > now:
-                return Nothing(at - now)
-            kept = store.find(name)
+            timers = store.due if only is None else {only} & store.due.keys()
+            for name in [name for name in timers if store.due[name] <= now]:
+                store.wake(name)
+            taken = self._taken(only)
+            kept = store.find(taken or "")
             if kept is None:
-                del store.due[name]
-                return Nothing(0.0)
+                waits = [store.due[timer] - now for timer in store.due if only in (None, timer)]
+                wait_s = 0.0 if taken else max(0.0, min(waits)) if waits else None
+                return Nothing(wait_s, tuple(release(store, room)))
             if kept.format > FORMAT:
-                store.due[name] = now + LEFT_ALONE_S
+                store.due[kept.position.id] = now + LEFT_ALONE_S
                 return Nothing(0.0)
-            store.due[name] = now + LEASE_S
+            store.due[kept.position.id] = now + self._lease_s
+            if not kept.ended(now):
+                self._hold(kept)
             kept.fence += 1
-            return Claim(kept.conversation(), kept.fence, now, kept.cancel, dict(kept.calls), kept.pause is not None)
+            if not kept.all_in():
+                heal(store, kept)
+            released = tuple(release(store, room))
+            return Claim(
+                kept.conversation(), kept.fence, now, kept.cancel, dict(kept.calls), kept.pause is not None,
+                store.mark, released,
+            )  # fmt: skip
 
-    def commit(self, fence: int, after: Conversation, told: Sequence[Told], due: float | None) -> bool:
+    def _taken(self, only: str | None) -> str | None:
+        store = self._store
+        if only is not None:
+            kept = store.find(only)
+            return only if kept and store.not_ready(kept) else None
+        return store.ready.take(self._may)
+
+    def _may(self, tenant: str) -> bool:
+        leases = self._store.held.get(tenant, {}).values()
+        return not self._tenant_slots or sum(at > self._store.clock() for at in leases) < self._tenant_slots
+
+    def _hold(self, kept: Kept) -> None:
+        held = self._store.held.setdefault(kept.position.spec.tenant, {})
+        held[kept.position.id] = self._store.clock() + self._lease_s
+
+    def _let_go(self, kept: Kept) -> None:
+        kept.fence += 1
+        tenant = kept.position.spec.tenant
+        self._store.held.get(tenant, {}).pop(kept.position.id, None)
+        if self._tenant_slots and self._store.ready.members.get(tenant):
+            self._store.ring_bell()
+
+    def commit(
+        self,
+        fence: int,
+        after: Conversation,
+        told: Sequence[Told],
+        due: float | None,
+        sends: Sequence[ToolRun] = (),
+        room: int = LEAST_ROOM,
+    ) -> Written | None:
         store = self._store
         with store.changed:
             kept = self._held(after.id, fence)
             if kept is None:
-                return False
+                return None
             if any(key in kept.calls and kept.calls[key].result for key in after.given_up):
                 store.ring(after.id)
-                kept.fence += 1
-                return False
-            news = (kept.pause is not None) != (after.status == "paused")
+                self._let_go(kept)
+                return None
+            turned = (kept.pause is not None) != (after.status == "paused")
             if after.terminal:
                 store.call_off(kept)
-            counted = {"paused_s": kept.position.paused_s, "dropped": kept.position.dropped}
+            before = kept.position
+            counted = {"paused_s": before.paused_s, "dropped": before.dropped}
             kept.position = after.model_copy(update={"messages": (), **counted})
             self._tell(kept, told)
             store.bury(after, MAX_DEAD)
-            if after.terminal:
-                store.due.pop(after.id, None)
-                kept.expires_at = store.clock() + self._ttl_s
-            elif due is not None:
-                store.due[after.id] = due
-                if news or kept.news == fence or kept.ended(store.clock()) or kept.all_in():
-                    store.ring(after.id)
-            elif news:
+            released = self._send(kept, before, sends, room)
+            return self._next_look(kept, fence, due, turned, released)
+
+    def _send(self, kept: Kept, before: Conversation, sends: Sequence[ToolRun], room: int) -> list[str]:
+        store, after = self._store, kept.position
+        for run in before.out:
+            if after.status == "paused" or not kept.is_out(run.key):
+                vacate(store, kept, run.ref.call_id)
+        released = [run.ref.call_id for run in sends if send(store, kept, run, room)]
+        return released + release(store, room, own=after.id)
+
+    def _next_look(
+        self, kept: Kept, fence: int, due: float | None, turned: bool, released: list[str]
+    ) -> Written | None:
+        store, after = self._store, kept.position
+        if after.terminal:
+            store.due.pop(after.id, None)
+            store.not_ready(kept)
+            kept.expires_at = store.clock() + self._ttl_s
+        elif due is not None:
+            if turned or kept.news == fence or kept.ended(store.clock()) or kept.all_in():
                 store.ring(after.id)
-                kept.fence += 1
-                return False
-            if after.terminal or due is not None:
-                kept.fence += 1
-            return True
+            else:
+                own = any(CallRef.of_call(call).conversation_id == after.id for call in released)
+                store.not_ready(kept)
+                store.due[after.id] = min(due, store.clock() + RESEND_AFTER_S) if own else due
+        elif turned:
+            store.ring(after.id)
+            self._let_go(kept)
+            return None
+        if after.terminal or due is not None:
+            self._let_go(kept)
+        return Written(tuple(released))
+
+    def release_calls(self, room: int) -> tuple[str, ...]:
+        with self._store.changed:
+            return tuple(release(self._store, room))
+
+    def calls(self, call_ids: Sequence[str]) -> list[tuple[Conversation, ToolRun]]:
+        with self._store.changed:
+            kept = {name: one.position for name in self._store.names() if (one := self._store.find(name))}
+            return out_calls(kept, call_ids)
 
     def renew(self, conversation_id: str, fence: int) -> bool:
         with self._store.changed:
             kept = self._held(conversation_id, fence)
             if kept is None or kept.ended(self._store.clock()):
                 return False
-            self._store.due[conversation_id] = self._store.clock() + LEASE_S
+            if conversation_id in self._store.due:
+                self._store.due[conversation_id] = self._store.clock() + self._lease_s
+            self._hold(kept)
             return True
 
     def release(self, conversation_id: str, fence: int) -> None:
         with self._store.changed:
             kept = self._held(conversation_id, fence)
             if kept is not None:
-                kept.fence += 1
                 self._store.ring(conversation_id)
+                self._let_go(kept)
 
     def cancel(self, conversation_id: str) -> bool:
         with self._store.changed:

@@ -11,6 +11,7 @@ from typing import Any
 from skillfleet_workers.wire.calls import CallRecord
 
 from ..events import Entry, EventType, LiveType
+from .fair import FIRST, FairQueue, Rank
 from .messages import Message
 from .models import Conversation, ConversationSpec
 
@@ -67,6 +68,14 @@ class MemoryStore:
         self.clock = clock
         self.changed = threading.Condition()
         self.due: dict[str, float] = {}
+        """The timers; what is due now is moved from there to `ready`."""
+        self.ready, self.waiting = FairQueue(), FairQueue()
+        """Conversations; and the ids of calls that wait for a place in the tool queue."""
+        self.sent: dict[str, float] = {}
+        """Calls that have a place and that no worker has started, by when they got it."""
+        self.mark = 0.0
+        self.held: dict[str, dict[str, float]] = {}
+        """By tenant, what orchestrators hold, and to when."""
         self.bells = 0
         self.called_off: deque[str] = deque(maxlen=MAX_CALLED_OFF)
         """What went over the control channel, the newest last."""
@@ -123,8 +132,31 @@ class MemoryStore:
         for call_id in list(self.dead)[:-most]:
             del self.dead[call_id]
 
+    def wake(self, conversation_id: str) -> None:
+        """From the timers to what is ready."""
+        self.due.pop(conversation_id, None)
+        kept = self.find(conversation_id)
+        if kept is None:
+            return
+        tenant = kept.position.spec.tenant
+        if kept.ended(self.clock()):
+            self.ready.withdraw(tenant, conversation_id)
+            self.ready.put(FIRST, conversation_id, (self.clock(),))
+        else:
+            self.ready.put(tenant, conversation_id, self.rank(kept, begun=kept.fence > 0))
+
+    def rank(self, kept: Kept, *, begun: bool) -> Rank:
+        """Within its tenant: by priority, then what has begun, then who came first."""
+        return (kept.position.spec.priority, not begun, self.clock())
+
+    def not_ready(self, kept: Kept) -> bool:
+        name = kept.position.id
+        return self.ready.withdraw(FIRST, name) or self.ready.withdraw(kept.position.spec.tenant, name)
+
     def ring(self, conversation_id: str) -> None:
-        kept, now = self.find(conversation_id), self.clock()
-        self.due[conversation_id] = 0.0 if kept and kept.ended(now) else now
+        self.wake(conversation_id)
+        self.ring_bell()
+
+    def ring_bell(self) -> None:
         self.bells = min(MAX_BELLS, self.bells + 1)
         self.changed.notify_all()

@@ -4,7 +4,14 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from skillfleet_workers.wire.contract import TASK_BY_TOOL, CallRef, Effects, TaskSpec
+from skillfleet_workers.wire.contract import (
+    DEFAULT_PRIORITY,
+    DEFAULT_TENANT,
+    TASK_BY_TOOL,
+    CallRef,
+    Effects,
+    TaskSpec,
+)
 
 from .messages import Message, ToolDefinition
 
@@ -32,7 +39,7 @@ class ConversationSpec(ConversationModel):
 
     Of a conversation that goes on from another (`parent_id`), `opening` is what was said there, and `scripts` what
     the skills that were read there offer. `script_start`: how many assistant messages stand before the first reply
-    of `script`.
+    of `script`. Tenants share the fleet alike; `priority` counts among a tenant's own.
     """
 
     id: str
@@ -45,6 +52,8 @@ class ConversationSpec(ConversationModel):
     skills: tuple[str, ...] | None = None
     limits: Limits = Limits()
     scripts: tuple["OfferedScript", ...] = ()
+    tenant: str = DEFAULT_TENANT
+    priority: int = DEFAULT_PRIORITY
     idempotency_key: str = ""
     created_at: float = 0.0
 
@@ -120,6 +129,11 @@ class ToolRun(ConversationModel):
     def dead(self) -> bool:
         """It was given up because workers died while they ran it."""
         return self.status == "lost" and self.losses > 0 and not self.worker
+
+    @property
+    def again(self) -> bool:
+        """It was sent before."""
+        return self.sends > 1 or self.ref.attempt > 1
 
     def settled(self) -> Self:
         """Without what stands in the transcript, but for the payload of a call that was given up."""

@@ -13,15 +13,30 @@ from redis.commands.core import Script
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from skillfleet_workers.wire import keys
-from skillfleet_workers.wire.calls import lua, parse_records
+from skillfleet_workers.wire.calls import parse_records
 from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import CallRef
+from skillfleet_workers.wire.lua import lua
 
 from ..events import Entry, EntryType, LiveTold, Told, in_order, opening
-from .ledger import FORMAT, LEASE_S, LEFT_ALONE_S, MAX_DEAD, Accepted, Claim, DeadCall, Nothing, dead_call
+from .ledger import (
+    FORMAT,
+    LEASE_S,
+    LEAST_ROOM,
+    LEFT_ALONE_S,
+    MAX_DEAD,
+    Accepted,
+    Claim,
+    DeadCall,
+    Nothing,
+    Written,
+    dead_call,
+    out_calls,
+)
 from .messages import Message
-from .models import Conversation, ConversationSpec, Limits
+from .models import Conversation, ConversationSpec, Limits, ToolRun
 from .retention import forget_expired
+from .schedule import RESEND_AFTER_S
 
 MAX_WAIT_S = 5.0
 TIDY_EVERY_S = 60.0
@@ -32,6 +47,7 @@ REPLICATED_WITHIN_MS = 2500
 STORED = ("spec", "state", "created", "paused", "dropped")
 """Fields of the state hash that a conversation without its messages is read from."""
 
+_LOOK_MS = int(RESEND_AFTER_S * 1000)
 _LONGEST_LIFE_S = next(m.le for m in Limits.model_fields["timeout_s"].metadata if hasattr(m, "le"))
 
 log = logging.getLogger(__name__)
@@ -40,12 +56,23 @@ log = logging.getLogger(__name__)
 class RedisLedger:
     """Safe to share between threads. Raises redis.RedisError when redis cannot be reached.
 
-    `bell` names the doorbell that conversations submitted here ring, and that `wait` listens to. `replicas`: how many
-    of redis must have what is submitted before it counts as accepted.
+    `bell` names the doorbell that conversations submitted here ring, and that `wait` listens to; `queue` the Celery
+    queue that calls are sent to (the fleet's own by default). `tenant_slots`: most conversations of one tenant that
+    orchestrators hold at once, 0: no bound. `replicas`: how many of redis must have what is submitted before it
+    counts as accepted.
     """
 
     def __init__(
-        self, urls: RedisUrls, fleet: str, *, bell: str = "", ttl_s: int = 7 * 86400, replicas: int = 0
+        self,
+        urls: RedisUrls,
+        fleet: str,
+        *,
+        bell: str = "",
+        queue: str = "",
+        ttl_s: int = 7 * 86400,
+        tenant_slots: int = 0,
+        lease_s: float = LEASE_S,
+        replicas: int = 0,
     ) -> None:
         self._client = urls.client()
         self._blocking = urls.client(blocking_seconds=MAX_WAIT_S)
@@ -55,10 +82,13 @@ class RedisLedger:
         self._idempotency = fleet_keys.idempotency
         self._bell = keys.FleetKeys(bell or fleet).bell
         self._tell_live = self._client.register_script(lua(__package__, "tell_live"))
+        self._queue = keys.QueueKeys(queue or keys.task_queue(fleet)).base
+        self._tenant_slots, self._lease_ms = tenant_slots, int(lease_s * 1000)
         self._submit, self._claim, self._commit, self._renew, self._cancel, self._pause, self._resume = (
             self._client.register_script(lua(__package__, name))
             for name in ("submit", "claim", "commit", "renew", "cancel", "pause", "resume")
         )
+        self._release = self._client.register_script(lua(__package__, "release"))
         self._waits_for_disk, self._replicas = True, replicas
         self._fleet, self._tidy_at = fleet, 0.0
 
@@ -94,40 +124,61 @@ class RedisLedger:
             keys=[keys.state(spec.id), keys.events(spec.id), keys.INDEX, *key],
             args=[
                 spec.id, spec.model_dump_json(), _state_json(started), started.status,
-                self._due, self._bell, self._control, int(spec.limits.timeout_s * 1000), index_ttl_ms, *told,
+                self._due, self._bell, self._control, int(spec.limits.timeout_s * 1000), index_ttl_ms,
+                spec.tenant, spec.priority, *told,
             ],
         )  # fmt: skip
 
-    def claim(self, only: str | None = None) -> Claim | Nothing:
-        prefix, state_suffix = keys.state("\0").split("\0")
-        suffixes = [state_suffix, *(key("\0").split("\0")[1] for key in (keys.calls, keys.events))]
-        wanted: list[str | int] = [FORMAT, int(LEFT_ALONE_S * 1000), *([only] if only else [])]
-        answer = self._claim(keys=[self._due], args=[int(LEASE_S * 1000), prefix, *suffixes, *wanted])
+    def claim(self, only: str | None = None, room: int = LEAST_ROOM) -> Claim | Nothing:
+        args: list[str | int] = [
+            self._lease_ms, self._tenant_slots, self._queue, room, _LOOK_MS, FORMAT, int(LEFT_ALONE_S * 1000),
+            *([only] if only else []),
+        ]  # fmt: skip
+        released, *answer = self._claim(keys=[self._due], args=args)
+        released = tuple(released)
         if not answer[0]:
-            return Nothing(None if answer[1] < 0 else answer[1] / 1000)
-        name, fence, now = answer[:3]
-        state, calls = _paired(answer[3]), _paired(answer[4])
-        stream = [(cursor, _paired(fields)) for cursor, fields in answer[5]]
+            return Nothing(None if answer[1] < 0 else answer[1] / 1000, released)
+        name, fence, now, mark = answer[:4]
+        state, calls = _paired(answer[4]), _paired(answer[5])
+        stream = [(cursor, _paired(fields)) for cursor, fields in answer[6]]
         try:
             conversation, records = _conversation(state, stream), parse_records(calls)
         except ValidationError as unreadable:
             # Others are served meanwhile; it is looked at again when this lease ends.
             log.error("conversation %s cannot be read: %s", name, unreadable)
-            return Nothing(0.0)
-        return Claim(conversation, fence, now / 1000, state.get("cancel") == "1", records, "pause" in state)
+            return Nothing(0.0, released)
+        overtaken_at = int(mark or 0) / 1000
+        cancel, pause = state.get("cancel") == "1", "pause" in state
+        return Claim(conversation, fence, now / 1000, cancel, records, pause, overtaken_at, released)
 
-    def commit(self, fence: int, after: Conversation, told: Sequence[Told], due: float | None) -> bool:
+    def commit(
+        self,
+        fence: int,
+        after: Conversation,
+        told: Sequence[Told],
+        due: float | None,
+        sends: Sequence[ToolRun] = (),
+        room: int = LEAST_ROOM,
+    ) -> Written | None:
         name = after.id
-        done = self._commit(
+        done, *released = self._commit(
             keys=[keys.state(name), keys.events(name), keys.calls(name), self._due, keys.end(name), keys.DEAD],
             args=[
                 name, fence, _state_json(after), after.status, "" if due is None else int(due * 1000),
                 ",".join(run.key for run in after.out), self._ttl_s, secrets.token_hex(8),
                 ",".join(run.ref.call_id for run in after.dead), MAX_DEAD, ",".join(after.given_up),
+                self._tenant_slots, self._queue, room, _LOOK_MS,
+                ",".join(f"{run.key}:{int(run.again)}" for run in sends),
                 *(part for entry in told for part in entry),
             ],
         )  # fmt: skip
-        return bool(done)
+        return Written(tuple(released)) if done else None
+
+    def release_calls(self, room: int) -> tuple[str, ...]:
+        return tuple(self._release(keys=[self._queue], args=[room, _LOOK_MS]))
+
+    def calls(self, call_ids: Sequence[str]) -> list[tuple[Conversation, ToolRun]]:
+        return out_calls(self._stored([CallRef.of_call(call_id).conversation_id for call_id in call_ids]), call_ids)
 
     def renew(self, conversation_id: str, fence: int) -> bool:
         return self._renewed(conversation_id, fence, "0")
@@ -211,7 +262,7 @@ class RedisLedger:
         return bool(answer)
 
     def _renewed(self, conversation_id: str, fence: int, release: str) -> bool:
-        args: list[str | int] = [conversation_id, fence, int(LEASE_S * 1000), release]
+        args: list[str | int] = [conversation_id, fence, self._lease_ms, release, self._tenant_slots]
         return bool(self._renew(keys=[keys.state(conversation_id), self._due], args=args))
 
 

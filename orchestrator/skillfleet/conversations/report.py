@@ -27,6 +27,8 @@ class Report(ConversationModel):
     usage: Usage
     elapsed_ms: float
     dropped_results: int = 0
+    tenant: str
+    priority: int
 
     def as_json(self) -> dict[str, Any]:
         return self.model_dump(mode="json")
@@ -54,5 +56,7 @@ def report(conversation: Conversation, now: float) -> Report:
         ),
         usage=conversation.usage,
         dropped_results=conversation.dropped,
+        tenant=conversation.spec.tenant,
+        priority=conversation.spec.priority,
         elapsed_ms=round((end - conversation.spec.created_at) * 1000, 1),
     )

@@ -7,5 +7,5 @@ redis.call('HDEL', KEYS[1], 'pause')
 local rested = now_ms() - since
 redis.call('HINCRBY', KEYS[1], 'paused', rested)
 if redis.call('HEXISTS', KEYS[1], 'deadline') == 1 then redis.call('HINCRBY', KEYS[1], 'deadline', rested) end
-ring(KEYS[1], ARGV[1])
+ring(ARGV[1])
 return 1

@@ -1,6 +1,7 @@
 """When a conversation must be looked at next, and what a look finds (pure)."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from skillfleet_workers.wire.calls import CallRecord
 
@@ -19,43 +20,74 @@ from .moves import (
     ToolUnstarted,
 )
 
-LOST_AFTER_S = 8.0
-"""A started call whose worker has not proved its life for this long is lost (workers prove it every second)."""
+RECOVERY_S = 10.0
+"""Whatever dies, its conversations go on within this long, seconds: what follows is made of it."""
 
+
+def lease_s(recovery_s: float) -> float:
+    """How long a claimed conversation stays with its orchestrator without a sign of life."""
+    return 0.6 * recovery_s
+
+
+def lost_after_s(recovery_s: float) -> float:
+    """A started call whose worker has not proved its life for this long is lost (workers prove it every second)."""
+    return 0.7 * recovery_s
+
+
+LOST_AFTER_S = lost_after_s(RECOVERY_S)
 SOONEST_LOOK_S = 0.5
 RESEND_AFTER_S = 2.0
+"""A call that has had a place in the tool queue for this long, and whose message is nowhere, has lost it."""
+
 RESEND_CAP_S = 60.0
+PLACED_LOOK_S = 5.0
+"""Longest time between two looks at a call that has a place in the tool queue: they are few."""
+
+WAITING_LOOK_S = 10.0
+OVERTAKEN_S = 2.0
+"""Calls are started in the order in which they were given their places, but for this much: who gives them places may
+be slow to send them."""
+
 PAUSED_LOOK_S = 3600.0
 """What is paused waits for a person; results and `resume` make it due at once."""
 
 Records = Mapping[str, CallRecord]
 
 
-def observe(
-    conversation: Conversation,
-    records: Records,
-    *,
-    cancel: bool,
-    pause: bool = False,
-    queue_empty: bool,
-    now: float,
-    listening_since: float = 0.0,
-) -> list[Event]:
-    """Everything that has happened since the last look, results first: what came in time counts.
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a look goes by besides the records. `listening_since`: when redis could last be reached again; before it,
+    silence proves nothing. `overtaken_at`: as in the Claim. `lost_after_s`: see the function."""
 
-    `listening_since`: when redis could last be reached again; before it, silence proves nothing.
-    """
-    events = list(_control(conversation, pause))
+    now: float
+    cancel: bool = False
+    pause: bool = False
+    queue_empty: bool = False
+    listening_since: float = 0.0
+    overtaken_at: float = 0.0
+    lost_after_s: float = LOST_AFTER_S
+
+    def lost_at(self, record: CallRecord) -> float:
+        return max(record.beat_at, self.listening_since) + self.lost_after_s
+
+    def has_lost_message(self, record: CallRecord) -> bool:
+        """Of a call that has a place: it would have been started by now, were it still there."""
+        return self.queue_empty or record.sent_at + OVERTAKEN_S < self.overtaken_at
+
+
+def observe(conversation: Conversation, records: Records, sight: Sight) -> list[Event]:
+    """Everything that has happened since the last look, results first: what came in time counts."""
+    events = list(_control(conversation, sight.pause))
     for run in conversation.out:
         record = records.get(run.key)
-        if not pause and conversation.status == "paused" and not _started(run, record):
+        if not sight.pause and conversation.status == "paused" and not _started(run, record):
             # Its message may have come to a worker meanwhile, which was told to leave it.
             events.append(ToolUnstarted(run.key))
-        else:
-            events += _news_of(run, record, queue_empty, now, listening_since)
-    if cancel:
+        elif record is not None:
+            events += _news_of(run, record, sight)
+    if sight.cancel:
         events.append(CancelRequested())
-    if now >= conversation.deadline and not pause:
+    if sight.now >= conversation.deadline and not sight.pause:
         events.append(DeadlinePassed())
     return events
 
@@ -71,54 +103,55 @@ def _control(conversation: Conversation, pause: bool) -> Iterator[Event]:
 
 
 def awaits_start(conversation: Conversation, records: Records) -> bool:
-    """Whether a call is out that no worker has started yet."""
-    return any(not _started(run, records.get(run.key)) for run in conversation.out)
+    """Whether a call is out that has a place in the tool queue, and that no worker has started yet."""
+    found = ((run, records.get(run.key)) for run in conversation.out)
+    return any(record is not None and record.sent_at and not _started(run, record) for run, record in found)
 
 
-def next_due(conversation: Conversation, records: Records, now: float, listening_since: float = 0.0) -> float | None:
+def next_due(conversation: Conversation, records: Records, sight: Sight) -> float | None:
     """Seconds since the epoch; None when it has ended. While calls are out: the earliest moment at which one
     must be looked at. Results make it due at once, from the worker's side."""
     if conversation.terminal:
         return None
     if conversation.status == "paused":
-        return now + PAUSED_LOOK_S
+        return sight.now + PAUSED_LOOK_S
     if not conversation.out:
-        return now
-    looks = [_look_at(run, records.get(run.key), now, listening_since) for run in conversation.out]
+        return sight.now
+    looks = [_look_at(run, records.get(run.key), sight) for run in conversation.out]
     return min(conversation.deadline, *looks)
 
 
-def _news_of(
-    run: ToolRun, record: CallRecord | None, queue_empty: bool, now: float, listening_since: float
-) -> Iterator[Event]:
-    if record is not None and record.result is not None:
+def _news_of(run: ToolRun, record: CallRecord, sight: Sight) -> Iterator[Event]:
+    if record.result is not None:
         done = record.result
         yield ToolFinished(run.key, done.status, done.shown, done.worker, done.runtime, done.ms, done.tools)
-    elif record is not None and record.failed >= run.ref.attempt:
+    elif record.failed >= run.ref.attempt:
         yield ToolFailed(run.key)
-    elif record is not None and record.returned >= run.ref.attempt:
+    elif record.returned >= run.ref.attempt:
         yield ToolHandedBack(run.key, record.effects)
     elif _started(run, record):
-        assert record is not None
-        if now >= max(record.beat_at, listening_since) + LOST_AFTER_S:
+        if sight.now >= sight.lost_at(record):
             yield ToolLost(run.key, record.effects)
-    elif now >= _resend_at(run, queue_empty):
+    elif record.sent_at and sight.now >= _resend_at(run, record, sight.has_lost_message(record)):
         yield ToolUnstarted(run.key)
 
 
-def _look_at(run: ToolRun, record: CallRecord | None, now: float, listening_since: float) -> float:
-    if _started(run, record):
-        assert record is not None
-        return max(max(record.beat_at, listening_since) + LOST_AFTER_S, now + SOONEST_LOOK_S)
-    # A call that waits in a long queue is looked at more and more seldom: half as long again as it has waited.
-    return max(_resend_at(run, queue_empty=True), now + max(RESEND_AFTER_S, (now - run.sent_at) / 2))
+def _look_at(run: ToolRun, record: CallRecord | None, sight: Sight) -> float:
+    now = sight.now
+    if record is not None and _started(run, record):
+        return max(sight.lost_at(record), now + SOONEST_LOOK_S)
+    if record is None or not record.sent_at:
+        # It waits for its turn, and is looked at more and more seldom: half as long again as it has waited.
+        return now + max(WAITING_LOOK_S, (now - run.sent_at) / 2)
+    pause_s = min(PLACED_LOOK_S, max(RESEND_AFTER_S, (now - record.sent_at) / 2))
+    return max(_resend_at(run, record, True), now + pause_s)
 
 
 def _started(run: ToolRun, record: CallRecord | None) -> bool:
     return record is not None and record.attempt >= run.ref.attempt
 
 
-def _resend_at(run: ToolRun, queue_empty: bool) -> float:
-    """Later and later, so that a long queue is never made longer by a storm of copies."""
+def _resend_at(run: ToolRun, record: CallRecord, lost_message: bool) -> float:
+    """Later and later, so that a queue is never made longer by a storm of copies."""
     doubled = 2.0 ** (run.sends - 1)
-    return run.sent_at + (min(RESEND_CAP_S, RESEND_AFTER_S * doubled) if queue_empty else RESEND_CAP_S * doubled)
+    return record.sent_at + (min(RESEND_CAP_S, RESEND_AFTER_S * doubled) if lost_message else RESEND_CAP_S * doubled)

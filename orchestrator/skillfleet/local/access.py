@@ -94,7 +94,7 @@ class Access:
         for model in models:
             self._settings.require_model(model)
         if self._lone is None:
-            self._lone = LoneFleet(self._settings, make_ledger(self._settings, bell=self._name), self._name)
+            self._lone = LoneFleet(self._settings, make_ledger(self._settings, lone=self._name), self._name)
             self._stack.callback(self._lone.close)
             self._lone.start()
         return self._lone

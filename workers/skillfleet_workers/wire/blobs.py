@@ -6,8 +6,8 @@ import json
 import redis
 
 from . import keys
-from .calls import lua
 from .contract import CallMessage
+from .lua import lua
 
 INLINE_BYTES = 65_536
 """A field of a request that is longer than this, as JSON, travels by reference."""

@@ -10,19 +10,20 @@ if held[1] == ARGV[3] then return 'recorded' end
 if ended(KEYS[1]) then return dropped('ended') end
 if held[1] or held[2] ~= ARGV[2] then return dropped('duplicate') end
 if held[3] == ARGV[2] then return 'again' end
-if not is_out(KEYS[1], call) then return dropped('ended') end
+local out = redis.call('HGET', KEYS[1], 'out') or ''
+if not listed(out, call) then return dropped('ended') end
 if tonumber(held[4] or 0) < tonumber(ARGV[5]) then
   redis.call('HSET', KEYS[2], call .. ':failed', ARGV[2])
   redis.call('HINCRBY', KEYS[2], call .. ':failures', 1)
   tell(KEYS[1], KEYS[3], 'failed', ARGV[6])
   -- Whoever holds the conversation now has not seen it.
   redis.call('HSET', KEYS[1], 'news', redis.call('HGET', KEYS[1], 'fence'))
-  ring(KEYS[1], string.match(KEYS[1], '{(.-)}'))
+  ring(string.match(KEYS[1], '{(.-)}'))
   return 'again'
 end
 redis.call('HSET', KEYS[2], call .. ':result', ARGV[3])
 tell(KEYS[1], KEYS[3], 'result', ARGV[4])
-if all_in(KEYS[1], KEYS[2]) then
-  ring(KEYS[1], string.match(KEYS[1], '{(.-)}'))
+if all_in(out, KEYS[2]) then
+  ring(string.match(KEYS[1], '{(.-)}'))
 end
 return 'recorded'

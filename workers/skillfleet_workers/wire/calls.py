@@ -4,7 +4,6 @@ import json
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any, Literal, cast
 
 import redis
@@ -12,6 +11,7 @@ import redis
 from . import keys
 from .contract import CallRef, Effects, ScriptTool, WireModel
 from .execution import Output
+from .lua import lua
 
 Claimed = Literal["claimed", "taken", "paused", "ended"]
 Committed = Literal["recorded", "again", "duplicate", "ended"]
@@ -45,6 +45,7 @@ class CallRecord:
     since the epoch by redis' clock; `effects` what its worker said of it, None: nothing. `failed` is the newest
     attempt whose script failed and that is to be followed by another one, 0: none; `failures` how many there were.
     `returned` is the newest attempt that its worker ended and handed back, 0: none.
+    `sent_at`: when it was last given a place in the tool queue, 0: it waits for one.
     """
 
     attempt: int
@@ -55,6 +56,7 @@ class CallRecord:
     failed: int = 0
     failures: int = 0
     returned: int = 0
+    sent_at: float = 0.0
 
 
 def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
@@ -71,14 +73,9 @@ def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
             failed=int(fields.get(f"{key}:failed", 0)),
             failures=int(fields.get(f"{key}:failures", 0)),
             returned=int(fields.get(f"{key}:returned", 0)),
+            sent_at=int(fields.get(f"{key}:sent", 0)) / 1000,
         )
     return found
-
-
-def lua(package: str, name: str) -> str:
-    """A script of a package, with the clock that every script reads."""
-    clock = resources.files(__package__).joinpath("clock.lua").read_text()
-    return clock + resources.files(package).joinpath(f"{name}.lua").read_text()
 
 
 class CallLedger:
@@ -96,7 +93,14 @@ class CallLedger:
         `paused`: nothing of the conversation may start now; when it goes on, the call is sent again.
         `ended`: the conversation does not wait for it (any more). `effects`: what may be done with the call if this
         worker dies, where the worker knows better than the TaskSpec."""
-        args: list[str | int] = [ref.key, ref.attempt, worker, secrets.token_hex(8), effects or ""]
+        args: list[str | int] = [
+            ref.key,
+            ref.attempt,
+            worker,
+            secrets.token_hex(8),
+            effects or "",
+            ref.conversation_id,
+        ]
         return cast(Claimed, self._claim(keys=_keys(ref), args=args))
 
     def beat(self, refs: Iterable[CallRef]) -> list[CallRef]:

@@ -1,6 +1,12 @@
+-- A script takes no time.
+local script_began
+
 local function now_ms()
-  local t = redis.call('TIME')
-  return t[1] * 1000 + math.floor(t[2] / 1000)
+  if not script_began then
+    local t = redis.call('TIME')
+    script_began = t[1] * 1000 + math.floor(t[2] / 1000)
+  end
+  return script_began
 end
 
 -- One entry of a conversation's event stream; its number has no gap.
@@ -20,17 +26,24 @@ end
 
 -- Ended, or bound to: cancelled, or past its deadline, which waits for what is paused. What comes in from then on is
 -- not wanted.
+local function bound(status, cancel, deadline, pause)
+  if (not status) or cancel == '1' or terminal(status) then return true end
+  return deadline and not pause and now_ms() >= tonumber(deadline) or false
+end
+
 local function ended(state)
-  local s = redis.call('HMGET', state, 'status', 'cancel', 'deadline')
-  if (not s[1]) or s[2] == '1' or terminal(s[1]) then return true end
-  return s[3] and now_ms() >= tonumber(s[3]) and not paused(state) or false
+  local s = redis.call('HMGET', state, 'status', 'cancel', 'deadline', 'pause')
+  return bound(s[1], s[2], s[3], s[4])
+end
+
+local function listed(keys, key)
+  return string.find(',' .. keys .. ',', ',' .. key .. ',', 1, true) ~= nil
 end
 
 -- Whether the conversation still waits for this call.
 local function is_out(state, call)
   if ended(state) then return false end
-  local out = redis.call('HGET', state, 'out') or ''
-  return string.find(',' .. out .. ',', ',' .. call .. ',', 1, true) ~= nil
+  return listed(redis.call('HGET', state, 'out') or '', call)
 end
 
 -- Workers learn at once that the calls of a conversation are no longer wanted. Who misses it learns it with its
@@ -40,19 +53,8 @@ local function call_off(state, id)
   if s[1] and s[2] and s[2] ~= '' then redis.call('PUBLISH', s[1], id) end
 end
 
--- Due now, and the doorbell: a short list that may be lost, so it must never grow. What only has to be ended
--- is due before all else: that takes no time, and frees what it holds.
-local function ring(state, id)
-  local k = redis.call('HMGET', state, 'due', 'bell')
-  redis.call('ZADD', k[1], ended(state) and 0 or now_ms(), id)
-  redis.call('LPUSH', k[2], id)
-  redis.call('LTRIM', k[2], 0, 63)
-  redis.call('EXPIRE', k[2], 60)
-end
-
--- Whether every call that is out has its result.
-local function all_in(state, calls)
-  local out = redis.call('HGET', state, 'out') or ''
+-- Whether all of these calls have their results.
+local function all_in(out, calls)
   for key in string.gmatch(out, '[^,]+') do
     if redis.call('HEXISTS', calls, key .. ':result') == 0 then return false end
   end

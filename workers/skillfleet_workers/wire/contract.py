@@ -172,6 +172,11 @@ TASKS: tuple[TaskSpec[Any], ...] = (
 TASK_BY_TOOL = {spec.tool: spec for spec in TASKS}
 
 
+DEFAULT_TENANT = "default"
+DEFAULT_PRIORITY = 5
+"""From 1, which comes first, to 10."""
+
+
 class CallRef(WireModel):
     """Which attempt at which tool call of which conversation.
 

@@ -7,7 +7,8 @@ PREFIX = "skillfleet"
 
 def state(conversation_id: str) -> str:
     """Hash: spec, state, status, fence, out, cancel, pause, paused, idempotency, deadline, seq, created, commit,
-    dropped, news, blobs; where it is due, which bell it rings, which control channel its workers hear."""
+    dropped, news, blobs, tenant, priority; where it is due, which bell it rings, which control channel its workers
+    hear, and which queue its calls are sent to (QueueKeys.base)."""
     return f"{PREFIX}:{{{conversation_id}}}:state"
 
 
@@ -22,8 +23,9 @@ def live(conversation_id: str) -> str:
 
 
 def calls(conversation_id: str) -> str:
-    """Hash, for every call that was started: `KEY:attempt`, `:beat` (ms since the epoch), `:worker`, `:claim`,
-    `:effects`, `:failed`, `:failures`, `:returned`, `:result` (JSON of a CallResult), where KEY is CallRef.key."""
+    """Hash, for every call that was sent: `KEY:attempt`, `:beat` (ms since the epoch), `:worker`, `:claim`,
+    `:sent` (when it got its place in the tool queue), `:effects`, `:failed`, `:failures`, `:returned`, `:result`
+    (JSON of a CallResult), where KEY is CallRef.key."""
     return f"{PREFIX}:{{{conversation_id}}}:calls"
 
 
@@ -36,6 +38,9 @@ def blob(conversation_id: str, digest: str) -> str:
     """String: JSON of one argument of a call that was too big for its message."""
     return f"{PREFIX}:{{{conversation_id}}}:blob:{digest}"
 
+
+READY, HELD, WAITING, SENT, MARK = ":ready", ":held:", ":waiting", ":sent", ":mark"
+"""What the scripts append to the name of a due set (the first two) and of a tool queue."""
 
 INDEX = f"{PREFIX}:conversations"
 """Sorted set: conversation id by time of submission."""
@@ -52,6 +57,17 @@ class FleetKeys:
     def due(self) -> str:
         """Sorted set: conversation id by when it must be looked at next (ms since the epoch)."""
         return f"{PREFIX}:due:{self.fleet}"
+
+    @property
+    def ready(self) -> str:
+        """Fair queue of the open conversations that are due now: a sorted set of the tenants that have any, by turn;
+        and for each `:TENANT`, a sorted set of conversation ids by rank. The tenant '': only to be ended."""
+        return self.due + READY
+
+    def held(self, tenant: str) -> str:
+        """Sorted set: ids of a tenant's conversations that orchestrators hold, by the end of their lease; kept where
+        there is a bound to how many."""
+        return self.due + HELD + tenant
 
     @property
     def bell(self) -> str:
@@ -81,3 +97,30 @@ class FleetKeys:
 def task_queue(fleet: str) -> str:
     """The Celery queue of a fleet's tool calls, a list in the broker's database."""
     return f"skills.{fleet}"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueKeys:
+    """Of the calls that are sent by way of one Celery queue."""
+
+    queue: str
+
+    @property
+    def base(self) -> str:
+        return f"{PREFIX}:calls:{self.queue}"
+
+    @property
+    def waiting(self) -> str:
+        """Fair queue of the calls that are to be sent, by their ids, in the form of `FleetKeys.ready`."""
+        return self.base + WAITING
+
+    @property
+    def sent(self) -> str:
+        """Sorted set: ids of calls that have a place in the Celery queue and that no worker has started, by when they
+        got it (ms since the epoch)."""
+        return self.base + SENT
+
+    @property
+    def mark(self) -> str:
+        """String: of the calls that workers have started while others wait, when the last got its place."""
+        return self.base + MARK

@@ -19,13 +19,15 @@ log = logging.getLogger(__name__)
 
 
 class LiveProcess(WireModel):
-    """`lone`: serves a single submit and takes nothing else. The rest is what `doctor` shows."""
+    """`lone`: serves a single submit and takes nothing else; `queue`: where it takes its calls from, empty: from the
+    fleet's own. The rest is what `doctor` shows."""
 
     role: Role
     name: str
     pid: int
     since: float
     lone: bool = False
+    queue: str = ""
     slots: int = 0
     skills: tuple[str, ...] = ()
     isolation: str = ""
@@ -34,6 +36,10 @@ class LiveProcess(WireModel):
     @property
     def member(self) -> str:
         return f"{self.role}:{self.name}"
+
+    def serves(self, queue: str) -> bool:
+        """Whether it is a worker that takes calls from there."""
+        return self.role == "worker" and self.queue == queue and bool(queue) == self.lone
 
 
 class Presence:

@@ -1,0 +1,58 @@
+-- A fair queue Q: the sorted set Q holds the tenants that have members, by turn; Q:TENANT the members of one, by
+-- rank. Turns go round: who was served goes behind all others, and who comes, too. Of the tenant '' it is always the
+-- turn, and that costs no other tenant its own.
+local FIRST = ''
+
+local function join(queue, tenant)
+  local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')
+  if last[1] == tenant then return end
+  local turn = tenant == FIRST and -1 or tonumber(last[2] or -1) + 1
+  redis.call('ZADD', queue, 'NX', turn, tenant)
+end
+
+-- Whoever waits already keeps its place.
+local function put(queue, tenant, member, rank)
+  redis.call('ZADD', queue .. ':' .. tenant, 'NX', rank, member)
+  join(queue, tenant)
+end
+
+local function withdraw(queue, tenant, member)
+  return redis.call('ZREM', queue .. ':' .. tenant, member) == 1
+end
+
+-- Whose turn it is of those that may take theirs; who may not keeps it.
+local function whose_turn(queue, may)
+  local at, two = 0, redis.call('ZRANGE', queue, 0, 1)
+  local tenant = two[1]
+  while tenant and tenant ~= FIRST and may and not may(tenant) do
+    at = at + 1
+    tenant = redis.call('ZRANGE', queue, at, at)[1]
+  end
+  return tenant, two[2] ~= nil
+end
+
+-- The next member, or nil. `may`: which tenants may be served, nil: all. A tenant that has none left is forgotten when
+-- its turn comes: most often it is back before.
+local function take(queue, may)
+  while true do
+    local tenant, others = whose_turn(queue, may)
+    if not tenant then return nil end
+    local member = redis.call('ZPOPMIN', queue .. ':' .. tenant)[1]
+    if not member then
+      redis.call('ZREM', queue, tenant)
+    else
+      if others and tenant ~= FIRST then
+        local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')
+        redis.call('ZADD', queue, tonumber(last[2]) + 1, tenant)
+      end
+      return member
+    end
+  end
+end
+
+-- Within a tenant: by priority, then what has begun, then who came first.
+local TIME_BITS = 4398046511104
+
+local function rank(priority, begun)
+  return (2 * priority + (begun and 0 or 1)) * TIME_BITS + now_ms()
+end
