@@ -9,14 +9,12 @@ from skillfleet_workers.wire.contract import CallRef
 
 from ..events import Entry, Told
 from .models import Conversation, ConversationSpec, ToolRun
-from .schedule import RECOVERY_S, lease_s
+from .schedule import LEAST_ROOM, RECOVERY_S, lease_s
 
 MAX_DEAD = 10_000
 """Most dead calls that are listed."""
 
 LEASE_S = lease_s(RECOVERY_S)
-LEAST_ROOM = 4
-"""Places for calls that no worker has started, however few workers live."""
 
 
 @dataclass(frozen=True, slots=True)

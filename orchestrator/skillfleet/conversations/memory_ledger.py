@@ -8,7 +8,6 @@ from skillfleet_workers.wire.contract import CallRef
 from ..events import Entry, Told, opening
 from .ledger import (
     LEASE_S,
-    LEAST_ROOM,
     MAX_DEAD,
     Accepted,
     Claim,
@@ -21,7 +20,7 @@ from .ledger import (
 from .memory_places import heal, release, send, vacate
 from .memory_store import Kept, MemoryStore
 from .models import Conversation, ConversationSpec, ToolRun
-from .schedule import RESEND_AFTER_S
+from .schedule import LEAST_ROOM, RESEND_AFTER_S
 
 __all__ = ["MemoryLedger", "MemoryStore"]
 

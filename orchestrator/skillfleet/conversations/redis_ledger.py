@@ -20,7 +20,6 @@ from skillfleet_workers.wire.lua import lua
 from ..events import Entry, EntryType, Told, opening
 from .ledger import (
     LEASE_S,
-    LEAST_ROOM,
     MAX_DEAD,
     Accepted,
     Claim,
@@ -32,7 +31,7 @@ from .ledger import (
 )
 from .messages import Message
 from .models import Conversation, ConversationSpec, Limits, ToolRun
-from .schedule import RESEND_AFTER_S
+from .schedule import LEAST_ROOM, RESEND_AFTER_S
 
 MAX_WAIT_S = 5.0
 ON_DISK_WITHIN_MS = 5000
