@@ -20,10 +20,9 @@ from skillfleet_workers.wire.contract import CallMessage
 from skillfleet_workers.wire.presence import LiveProcess, Presence, live_processes
 
 from .conversations.driver import Driver, Models
-from .conversations.ledger import LEAST_ROOM
 from .conversations.models import Conversation, ConversationSpec, Problem, ToolRun
 from .conversations.redis_ledger import RedisLedger
-from .conversations.schedule import lease_s
+from .conversations.schedule import lease_s, room_for
 from .llm.base import LanguageModel
 from .llm.openai import OpenAIModel
 from .llm.scripted import ScriptedModel
@@ -61,9 +60,8 @@ class CeleryCalls:
     def queue_empty(self) -> bool:
         return self._broker.llen(self._queue) == 0
 
-    def room(self) -> int:
-        """So many that no worker runs dry, and no more: there nobody's turn counts."""
-        return max(LEAST_ROOM, 2 * sum(worker.slots for worker in self._workers()))
+    def room(self, call_s: float) -> int:
+        return room_for(sum(worker.slots for worker in self._workers()), call_s)
 
 
 def models_of(settings: OrchestratorSettings) -> Models:

@@ -80,7 +80,7 @@ class Worker:
     def queue_empty(self) -> bool:
         return True
 
-    def room(self) -> int:
+    def room(self, call_s: float) -> int:
         return 4
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from queue import Empty, Queue
 
 from skillfleet.conversations.driver import Driver
-from skillfleet.conversations.ledger import LEAST_ROOM
 from skillfleet.conversations.memory_calls import MemoryCallLedger
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.memory_store import MemoryStore
 from skillfleet.conversations.messages import Message, ToolDefinition
 from skillfleet.conversations.models import Conversation, ConversationSpec, Problem, ToolRun
+from skillfleet.conversations.schedule import LEAST_ROOM
 from skillfleet.events import Entry
 from skillfleet.llm.base import LanguageModel, ModelReply
 from skillfleet.llm.scripted import ScriptedModel
@@ -58,7 +58,7 @@ class Workers:
     def queue_empty(self) -> bool:
         return self.queue.empty()
 
-    def room(self) -> int:
+    def room(self, call_s: float) -> int:
         return self.places
 
     def serve(self, stop: threading.Event) -> None:

@@ -10,10 +10,11 @@ from tests.conversation_steps import NOW, call, make_spec
 from tests.orchestrator.driver_parts import PATIENCE_S, HeldModel, Place
 
 from skillfleet.conversations.driver import Driver
-from skillfleet.conversations.ledger import LEAST_ROOM, Claim, Nothing, Written
+from skillfleet.conversations.ledger import Claim, Nothing, Written
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.messages import Message, ToolCall, ToolDefinition
 from skillfleet.conversations.models import Conversation, ToolRun
+from skillfleet.conversations.schedule import LEAST_ROOM
 from skillfleet.events import Told
 from skillfleet.llm.base import ModelReply
 

@@ -10,10 +10,11 @@ from tests.conversation_steps import asks, list_skills, make_spec, run_python, s
 from tests.cutting_proxy import cutting_proxy
 
 from skillfleet import conversations
-from skillfleet.conversations.ledger import LEASE_S, LEAST_ROOM, Nothing
+from skillfleet.conversations.ledger import LEASE_S, Nothing
 from skillfleet.conversations.models import TERMINAL, Status
 from skillfleet.conversations.moves import Submitted, ToolUnstarted
 from skillfleet.conversations.redis_ledger import RedisLedger
+from skillfleet.conversations.schedule import LEAST_ROOM
 from skillfleet_workers import wire
 from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.calls import CallLedger

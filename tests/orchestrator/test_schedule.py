@@ -27,6 +27,7 @@ from skillfleet.conversations.moves import (
     ToolUnstarted,
 )
 from skillfleet.conversations.schedule import (
+    LEAST_ROOM,
     LOST_AFTER_S,
     OVERTAKEN_S,
     PLACED_LOOK_S,
@@ -40,6 +41,7 @@ from skillfleet.conversations.schedule import (
     lost_after_s,
     next_due,
     observe,
+    room_for,
 )
 from skillfleet_workers.heartbeat import EVERY_S
 from skillfleet_workers.wire.calls import CallRecord, CallResult
@@ -233,3 +235,8 @@ def test_what_died_is_missed_in_time_and_what_lives_may_miss_a_sign_of_life(reco
     assert max(lease, lost_after) < recovery_s
     assert recovery_s < 10 or max(lease, lost_after) + IDLE_S < recovery_s
     assert lost_after > 2 * EVERY_S
+
+
+def test_the_tool_queue_is_short_and_deeper_where_calls_are_quick() -> None:
+    assert [room_for(slots, 10.0) for slots in (0, 1, 2, 50)] == [LEAST_ROOM, LEAST_ROOM, 4, 100]
+    assert [room_for(10, call_s) for call_s in (0.0, 0.001, 0.05, 0.125, 1.0)] == [80, 80, 50, 20, 20]

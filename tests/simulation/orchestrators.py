@@ -7,10 +7,11 @@ from typing import Any
 import redis
 
 from skillfleet.conversations.driver import IDLE_S, Driver
-from skillfleet.conversations.ledger import LEASE_S, LEAST_ROOM, Claim, Ledger, Nothing, Written
+from skillfleet.conversations.ledger import LEASE_S, Claim, Ledger, Nothing, Written
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.messages import Message, ToolDefinition
 from skillfleet.conversations.models import Conversation, ConversationSpec, Problem, ToolRun
+from skillfleet.conversations.schedule import LEAST_ROOM
 from skillfleet.events import Told
 from skillfleet.llm.base import ModelReply
 
@@ -160,7 +161,7 @@ class Orchestrator:
     def queue_empty(self) -> bool:
         return self.place.reach(self.process, "look at the queue", lambda: not self.place.queue.waiting)
 
-    def room(self) -> int:
+    def room(self, call_s: float) -> int:
         return self.place.room
 
     def fence_here(self) -> int:

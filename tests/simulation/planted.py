@@ -1,12 +1,12 @@
 """Bugs that others have had, to see that the simulation finds them."""
 
 from skillfleet.conversations.driver import Driver
-from skillfleet.conversations.ledger import LEAST_ROOM, Claim, Nothing
+from skillfleet.conversations.ledger import Claim, Nothing
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.memory_store import Kept
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import Effect, RunTool
-from skillfleet.conversations.schedule import Sight
+from skillfleet.conversations.schedule import LEAST_ROOM, Sight
 
 from .run import Bug
 

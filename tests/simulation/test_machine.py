@@ -71,7 +71,7 @@ class Machine(RuleBasedStateMachine):
     def queue_empty(self) -> bool:
         return not self.hints
 
-    def room(self) -> int:
+    def room(self, call_s: float) -> int:
         return self.place.room
 
     @rule(seed=st.integers(0, 10_000))

@@ -14,14 +14,20 @@ from ..events import changes
 from ..llm.base import LanguageModel
 from ..tools.definitions import offered
 from .engine import pending, step, wanted
-from .ledger import LEAST_ROOM, Claim, Ledger
+from .ledger import Claim, Ledger
 from .models import Conversation, ConversationSpec, Problem, ToolRun
-from .moves import CallModel, DeadlinePassed, Effect, Event, ModelFailed, ModelReplied, RunTool
-from .schedule import RECOVERY_S, Sight, awaits_start, lease_s, lost_after_s, next_due, observe
+from .moves import CallModel, DeadlinePassed, Effect, Event, ModelFailed, ModelReplied, RunTool, ToolFinished
+from .schedule import LEAST_ROOM, RECOVERY_S, Sight, awaits_start, lease_s, lost_after_s, next_due, observe
 
 ENDING_LOOK_S = 0.05
 IDLE_S = 1.0
 """Longest wait between two looks at what is due; the doorbell makes it immediate."""
+
+SLOW_CALL_S = 1.0
+"""How long calls are taken to last until some have been seen."""
+
+PACE = 0.1
+"""How much one call counts for the mean."""
 
 log = logging.getLogger(__name__)
 
@@ -37,8 +43,9 @@ class Calls(Protocol):
 
     def queue_empty(self) -> bool: ...
 
-    def room(self) -> int:
-        """Most calls that may stand in the queue before a worker starts them. Raises redis.RedisError."""
+    def room(self, call_s: float) -> int:
+        """Most calls that may stand in the queue before a worker starts them, where one takes about `call_s`. Raises
+        redis.RedisError."""
         ...
 
 
@@ -62,6 +69,7 @@ class Driver:
         self._grace_s, self._clock = grace_s, clock
         self._recovery_s, self._room = recovery_s, LEAST_ROOM
         self._free = threading.Semaphore(slots)
+        self._call_s = SLOW_CALL_S
         self._held: set[tuple[str, int]] = set()
         """Conversations that hold a slot, each with its fence."""
         self._held_lock = threading.Lock()
@@ -182,6 +190,7 @@ class Driver:
             lost_after_s=lost_after_s(self._recovery_s),
         )
         events = observe(before, claim.records, sight)
+        self._note_pace(events)
         after, effects = before, []
         for event in events:
             after, more = step(after, event, claim.now)
@@ -197,6 +206,11 @@ class Driver:
         """Who has to end asks no model any more: the conversation is let go, and another does."""
         stopping = self._stop.is_set()
         return [effect for effect in effects if not (stopping and isinstance(effect, CallModel))]
+
+    def _note_pace(self, events: list[Event]) -> None:
+        for event in events:
+            if isinstance(event, ToolFinished):
+                self._call_s += PACE * (event.ms / 1000 - self._call_s)
 
     def _commit(
         self,
@@ -240,7 +254,7 @@ class Driver:
     def make_room(self) -> None:
         """As the workers have become more, or fewer."""
         try:
-            self._room = self._calls.room()
+            self._room = self._calls.room(self._call_s)
         except redis.RedisError as error:
             log.warning("cannot see the workers: %s", error)
 

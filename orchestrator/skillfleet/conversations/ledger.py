@@ -9,7 +9,7 @@ from skillfleet_workers.wire.contract import CallRef
 
 from ..events import Entry, LiveTold, Told
 from .models import Conversation, ConversationSpec, ToolRun
-from .schedule import RECOVERY_S, lease_s
+from .schedule import LEAST_ROOM, RECOVERY_S, lease_s
 
 MAX_DEAD = 10_000
 """Most dead calls that are listed."""
@@ -22,8 +22,6 @@ LEFT_ALONE_S = 1.0
 """After this long they are given the next chance, seconds."""
 
 LEASE_S = lease_s(RECOVERY_S)
-LEAST_ROOM = 4
-"""Places for calls that no worker has started, however few workers live."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from ..events import Entry, LiveTold, Told, in_order, opening
 from .ledger import (
     FORMAT,
     LEASE_S,
-    LEAST_ROOM,
     LEFT_ALONE_S,
     MAX_DEAD,
     Accepted,
@@ -23,7 +22,7 @@ from .ledger import (
 from .memory_places import heal, release, send, vacate
 from .memory_store import Kept, MemoryStore
 from .models import Conversation, ConversationSpec, ToolRun
-from .schedule import RESEND_AFTER_S
+from .schedule import LEAST_ROOM, RESEND_AFTER_S
 
 __all__ = ["MemoryLedger", "MemoryStore"]
 

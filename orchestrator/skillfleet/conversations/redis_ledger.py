@@ -22,7 +22,6 @@ from ..events import Entry, EntryType, LiveTold, Told, in_order, opening
 from .ledger import (
     FORMAT,
     LEASE_S,
-    LEAST_ROOM,
     LEFT_ALONE_S,
     MAX_DEAD,
     Accepted,
@@ -36,7 +35,7 @@ from .ledger import (
 from .messages import Message
 from .models import Conversation, ConversationSpec, Limits, ToolRun
 from .retention import forget_expired
-from .schedule import RESEND_AFTER_S
+from .schedule import LEAST_ROOM, RESEND_AFTER_S
 
 MAX_WAIT_S = 5.0
 TIDY_EVERY_S = 60.0

@@ -51,6 +51,19 @@ be slow to send them."""
 PAUSED_LOOK_S = 3600.0
 """What is paused waits for a person; results and `resume` make it due at once."""
 
+LEAST_ROOM = 4
+QUEUED_S = 0.25
+FEWEST_PER_SLOT, MOST_PER_SLOT = 2, 8
+
+
+def room_for(slots: int, call_s: float) -> int:
+    """Places in the tool queue, where workers have so many slots: so many that none runs dry, and few, since there
+    nobody's turn counts. Quick calls have more: they are soon gone, and to release each by itself costs about as much
+    as one of them."""
+    per_slot = QUEUED_S / call_s if call_s > 0 else MOST_PER_SLOT
+    return max(LEAST_ROOM, int(slots * min(MOST_PER_SLOT, max(FEWEST_PER_SLOT, per_slot))))
+
+
 Records = Mapping[str, CallRecord]
 
 
