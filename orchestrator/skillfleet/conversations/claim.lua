@@ -1,5 +1,5 @@
 -- KEYS due  ARGV lease_ms tenant_slots queue room look_ms format left_alone_ms [only]
--- Answers {released, id, fence, now, mark, state, calls, events} or {released, false, ms until due or -1}.
+-- Answers {released, id, fence, now, mark, state, calls, messages}, of the calls those that are out, or {released, false, ms until due or -1}.
 local due, only, now = KEYS[1], ARGV[8], now_ms()
 local lease_ms, tenant_slots, queue = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 local id
@@ -40,5 +40,16 @@ if out ~= '' and not all_in(out, calls) then
   heal(queue, state, id)
 end
 local released = release(queue, tonumber(ARGV[4]), tonumber(ARGV[5]))
-return {released, id, fence, now, mark, redis.call('HGETALL', state), redis.call('HGETALL', calls),
-  redis.call('XRANGE', events_key(id), '-', '+')}
+local recorded, records, messages = redis.call('HGETALL', calls), {}, {}
+for i = 1, #recorded, 2 do
+  if listed(out, string.match(recorded[i], '^[^:]*')) then
+    records[#records + 1] = recorded[i]
+    records[#records + 1] = recorded[i + 1]
+  end
+end
+for _, entry in ipairs(redis.call('XRANGE', events_key(id), '-', '+')) do
+  local told = {}
+  for i = 1, #entry[2], 2 do told[entry[2][i]] = entry[2][i + 1] end
+  if told.type == 'message' then messages[#messages + 1] = told.data end
+end
+return {released, id, fence, now, mark, redis.call('HGETALL', state), records, messages}

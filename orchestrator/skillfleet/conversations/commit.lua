@@ -1,6 +1,7 @@
 -- KEYS state events calls due end dead
 -- ARGV id fence state status due_ms('' keeps the lease) out ttl_s once dead max_dead given_up
---   tenant_slots queue room look_ms sends (kind data)*
+--   tenant_slots queue room look_ms sends fields (field value)* (kind data)*
+-- `fields`: how many of the state hash are set besides.
 -- `sends`: calls to be sent, each KEY:AGAIN. Where one gets a place, the next look is `look_ms` from now at the latest.
 -- Answers {0} when the lease is lost, or is ended by a pause, or by the result of a call that is given up here; else
 -- 1 and the calls that got a place in the tool queue.
@@ -35,7 +36,9 @@ end
 if terminal(status) then call_off(KEYS[1], id) end
 redis.call('HSET', KEYS[1], 'state', ARGV[3], 'status', status, 'out', out, 'commit', ARGV[8],
   'queue', sends ~= '' and queue or held[4] or queue)
-for i = 17, #ARGV, 2 do tell(KEYS[1], KEYS[2], ARGV[i], ARGV[i + 1]) end
+local first_told = 18 + 2 * tonumber(ARGV[17])
+for i = 18, first_told - 1, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+for i = first_told, #ARGV, 2 do tell(KEYS[1], KEYS[2], ARGV[i], ARGV[i + 1]) end
 for call in string.gmatch(ARGV[9], '[^,]+') do
   redis.call('ZADD', KEYS[6], 'NX', now_ms(), call)
   redis.call('ZREMRANGEBYRANK', KEYS[6], 0, -1 - tonumber(ARGV[10]))

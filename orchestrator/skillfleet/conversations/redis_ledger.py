@@ -1,6 +1,5 @@
 """The ledger in redis: submit, claim and commit are one Lua call each."""
 
-import json
 import logging
 import secrets
 import time
@@ -18,7 +17,8 @@ from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import CallRef
 from skillfleet_workers.wire.lua import lua
 
-from ..events import Entry, EntryType, LiveTold, Told, in_order, opening
+from ..events import Entry, LiveTold, Told, in_order, opening
+from .acceptance import ON_DISK_WITHIN_MS, REPLICATED_WITHIN_MS, check_replicated, on_disk
 from .ledger import (
     FORMAT,
     LEASE_S,
@@ -32,20 +32,13 @@ from .ledger import (
     dead_call,
     out_calls,
 )
-from .messages import Message
 from .models import Conversation, ConversationSpec, Limits, ToolRun
 from .retention import forget_expired
 from .schedule import LEAST_ROOM, RESEND_AFTER_S
+from .stored import closed_runs, conversation_of, entry_of, paired, state_json
 
-MAX_WAIT_S = 5.0
+MAX_WAIT_S = (ON_DISK_WITHIN_MS + REPLICATED_WITHIN_MS) / 1000
 TIDY_EVERY_S = 60.0
-ON_DISK_WITHIN_MS = 2500
-REPLICATED_WITHIN_MS = 2500
-"""Both waits are one after the other, within `MAX_WAIT_S`."""
-
-STORED = ("spec", "state", "created", "paused", "dropped")
-"""Fields of the state hash that a conversation without its messages is read from."""
-
 _LOOK_MS = int(RESEND_AFTER_S * 1000)
 _LONGEST_LIFE_S = next(m.le for m in Limits.model_fields["timeout_s"].metadata if hasattr(m, "le"))
 
@@ -108,9 +101,9 @@ class RedisLedger:
             if isinstance(answer, redis.RedisError):
                 raise answer
         if self._replicas:
-            _check_replicated(answers[len(specs)], self._replicas)
+            check_replicated(answers[len(specs)], self._replicas)
         if self._waits_for_disk:
-            self._waits_for_disk = _on_disk(answers[-1])
+            self._waits_for_disk = on_disk(answers[-1])
         return [Accepted(name, at / 1000) for name, at in answers[: len(specs)]]
 
     def _add(self, spec: ConversationSpec, pipe: redis.client.Pipeline) -> None:
@@ -122,7 +115,7 @@ class RedisLedger:
             client=pipe,
             keys=[keys.state(spec.id), keys.events(spec.id), keys.INDEX, *key],
             args=[
-                spec.id, spec.model_dump_json(), _state_json(started), started.status,
+                spec.id, spec.model_dump_json(), state_json(started), started.status,
                 self._due, self._bell, self._control, int(spec.limits.timeout_s * 1000), index_ttl_ms,
                 spec.tenant, spec.priority, *told,
             ],
@@ -138,10 +131,9 @@ class RedisLedger:
         if not answer[0]:
             return Nothing(None if answer[1] < 0 else answer[1] / 1000, released)
         name, fence, now, mark = answer[:4]
-        state, calls = _paired(answer[4]), _paired(answer[5])
-        stream = [(cursor, _paired(fields)) for cursor, fields in answer[6]]
+        state, calls, messages = paired(answer[4]), paired(answer[5]), answer[6]
         try:
-            conversation, records = _conversation(state, stream), parse_records(calls)
+            conversation, records = conversation_of(state, messages), parse_records(calls)
         except ValidationError as unreadable:
             # Others are served meanwhile; it is looked at again when this lease ends.
             log.error("conversation %s cannot be read: %s", name, unreadable)
@@ -159,16 +151,16 @@ class RedisLedger:
         sends: Sequence[ToolRun] = (),
         room: int = LEAST_ROOM,
     ) -> Written | None:
-        name = after.id
+        name, apart = after.id, closed_runs(after).items()
         done, *released = self._commit(
             keys=[keys.state(name), keys.events(name), keys.calls(name), self._due, keys.end(name), keys.DEAD],
             args=[
-                name, fence, _state_json(after), after.status, "" if due is None else int(due * 1000),
+                name, fence, state_json(after), after.status, "" if due is None else int(due * 1000),
                 ",".join(run.key for run in after.out), self._ttl_s, secrets.token_hex(8),
                 ",".join(run.ref.call_id for run in after.dead), MAX_DEAD, ",".join(after.given_up),
                 self._tenant_slots, self._queue, room, _LOOK_MS,
                 ",".join(f"{run.key}:{int(run.again)}" for run in sends),
-                *(part for entry in told for part in entry),
+                len(apart), *(part for field in apart for part in field), *(part for entry in told for part in entry),
             ],
         )  # fmt: skip
         return Written(tuple(released)) if done else None
@@ -199,7 +191,8 @@ class RedisLedger:
         pipe.hgetall(keys.state(conversation_id))
         pipe.xrange(keys.events(conversation_id))
         state, stream = pipe.execute()
-        return _conversation(state, stream) if state else None
+        messages = (fields["data"] for _, fields in stream if fields["type"] == "message")
+        return conversation_of(state, messages) if state else None
 
     def newest(self, limit: int) -> list[Conversation]:
         return list(self._stored(cast(list[str], self._client.zrevrange(keys.INDEX, 0, limit - 1))).values())
@@ -223,8 +216,8 @@ class RedisLedger:
         found = cast(Any, self._blocking.xread(streams, block=block)) or []
         # By RESP3 a map of lists of pages, by RESP2 a list of pairs.
         rows = {name: page[0] for name, page in found.items()} if isinstance(found, dict) else dict(found)
-        told = [_entry(cursor, fields, live=True) for cursor, fields in rows.get(lives, ())]
-        return in_order([_entry(cursor, fields) for cursor, fields in rows.get(events, ())], told)
+        told = [entry_of(cursor, fields, live=True) for cursor, fields in rows.get(lives, ())]
+        return in_order([entry_of(cursor, fields) for cursor, fields in rows.get(events, ())], told)
 
     def ended(self, conversation_id: str, wait_s: float) -> bool:
         block = int(min(wait_s, MAX_WAIT_S) * 1000) or None
@@ -250,9 +243,8 @@ class RedisLedger:
         names = list(dict.fromkeys(names))
         pipe = self._client.pipeline(transaction=False)
         for name in names:
-            pipe.hmget(keys.state(name), *STORED)
-        rows = zip(names, pipe.execute(), strict=True)
-        return {name: _conversation(dict(zip(STORED, row, strict=True)), []) for name, row in rows if row[0]}
+            pipe.hgetall(keys.state(name))
+        return {name: conversation_of(state, ()) for name, state in zip(names, pipe.execute(), strict=True) if state}
 
     def _asked(self, script: Script, conversation_id: str) -> bool:
         answer = script(keys=[keys.state(conversation_id)], args=[conversation_id])
@@ -263,59 +255,3 @@ class RedisLedger:
     def _renewed(self, conversation_id: str, fence: int, release: str) -> bool:
         args: list[str | int] = [conversation_id, fence, self._lease_ms, release, self._tenant_slots]
         return bool(self._renew(keys=[keys.state(conversation_id), self._due], args=args))
-
-
-def _paired(flat: Sequence[str]) -> dict[str, str]:
-    """A hash as a script answers it: fields and values in turn."""
-    return dict(zip(flat[::2], flat[1::2], strict=True))
-
-
-def _state_json(conversation: Conversation) -> str:
-    """It begins with its format, which is read without parsing it."""
-    stored = conversation.model_dump_json(exclude={"spec", "messages", "paused_s", "dropped"})
-    return f'{{"format":{FORMAT},{stored[1:]}'
-
-
-def _conversation(state: dict[str, str], stream: list[tuple[str, dict[str, str]]]) -> Conversation:
-    spec = ConversationSpec.model_validate_json(state["spec"])
-    spec = spec.model_copy(update={"created_at": int(state["created"]) / 1000})
-    messages = tuple(
-        Message.model_validate_json(fields["data"]) for _, fields in stream if fields["type"] == "message"
-    )
-    stored = json.loads(state["state"])
-    paused_s = int(state.get("paused") or 0) / 1000
-    counted = {"paused_s": paused_s, "dropped": int(state.get("dropped") or 0)}
-    return Conversation.model_validate({**stored, **counted, "spec": spec, "messages": messages})
-
-
-def _check_replicated(answer: Any, replicas: int) -> None:
-    """
-    Raises:
-        redis.TimeoutError: too few have it by now.
-    """
-    if isinstance(answer, redis.RedisError):
-        raise answer
-    if answer < replicas:
-        raise RedisTimeoutError(
-            f"what was submitted is not on {replicas} replicas yet; with an idempotency key, submit it again"
-        )
-
-
-def _on_disk(answer: Any) -> bool:
-    """Whether the server can tell that an acceptance is on its disk.
-
-    Raises:
-        redis.TimeoutError: it can, but it has not got there.
-    """
-    if isinstance(answer, redis.ResponseError):  # before Redis 7.2, or no append-only file
-        return False
-    if isinstance(answer, redis.RedisError):
-        raise answer
-    if not answer[0]:
-        raise RedisTimeoutError("what was submitted is not on disk yet; with an idempotency key, submit it again")
-    return True
-
-
-def _entry(cursor: str, fields: dict[str, str], *, live: bool = False) -> Entry:
-    kind = cast(EntryType, fields["type"])
-    return Entry(int(fields["seq"]), int(fields["at"]) / 1000, kind, json.loads(fields["data"]), cursor, live)

@@ -1,0 +1,63 @@
+"""How a conversation is stored: the spec as it was asked, where it stands, the calls of closed turns each by itself,
+its messages in the stream. A step writes what it changes, however long the history (pure)."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from ..events import Entry, EntryType
+from .ledger import FORMAT
+from .messages import Message
+from .models import Conversation, ConversationSpec
+
+RUN = "run:"
+"""Begins the fields of the state hash that hold the calls of closed turns."""
+
+_ELSEWHERE = {"spec", "messages", "paused_s", "dropped"}
+
+
+def paired(flat: Sequence[str]) -> dict[str, str]:
+    """A hash as a script answers it: fields and values in turn."""
+    return dict(zip(flat[::2], flat[1::2], strict=True))
+
+
+def state_json(conversation: Conversation) -> str:
+    """It begins with its format, which is read without parsing it."""
+    recent = tuple(run for run in conversation.runs if run.ref.turn >= conversation.turn)
+    stored = conversation.model_copy(update={"runs": recent}).model_dump_json(exclude=_ELSEWHERE)
+    return f'{{"format":{FORMAT},{stored[1:]}'
+
+
+def closed_runs(conversation: Conversation) -> dict[str, str]:
+    """By field: the calls of the turn before. Those of earlier ones are stored, and change no more."""
+    closed = (run for run in conversation.runs if run.ref.turn == conversation.turn - 1)
+    return {f"{RUN}{run.key}": run.model_dump_json(exclude_defaults=True) for run in closed}
+
+
+def conversation_of(state: Mapping[str, str], messages: Iterable[str]) -> Conversation:
+    """`messages`: the JSON of each.
+
+    Raises:
+        pydantic.ValidationError: this release cannot read it.
+    """
+    spec = ConversationSpec.model_validate_json(state["spec"])
+    stored = json.loads(state["state"])
+    apart = [json.loads(text) for field, text in state.items() if field.startswith(RUN)]
+    runs = {_place(run): run for run in (*apart, *stored.get("runs", ()))}
+    known: dict[str, Any] = {
+        "spec": spec.model_copy(update={"created_at": int(state["created"]) / 1000}),
+        "messages": tuple(Message.model_validate_json(message) for message in messages),
+        "runs": [runs[place] for place in sorted(runs)],
+        "paused_s": int(state.get("paused") or 0) / 1000,
+        "dropped": int(state.get("dropped") or 0),
+    }
+    return Conversation.model_validate(stored | known)
+
+
+def _place(run: dict[str, Any]) -> tuple[int, int]:
+    return run["ref"]["turn"], run["ref"]["index"]
+
+
+def entry_of(cursor: str, fields: Mapping[str, str], *, live: bool = False) -> Entry:
+    kind = cast(EntryType, fields["type"])
+    return Entry(int(fields["seq"]), int(fields["at"]) / 1000, kind, json.loads(fields["data"]), cursor, live)
