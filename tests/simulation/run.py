@@ -71,7 +71,7 @@ class Run:
         self._populate(self.world.random)
         self.world.run(EPOCH + TROUBLE_S)
         self._clear_up()
-        self.world.run(self.world.now + RECOVERY_S, lambda: not self.place.invariants.open)
+        self.world.run(self.world.now + RECOVERY_S, lambda: not (self.place.invariants.open or self.unsubmitted))
         claim_that(not self.place.invariants.open, "1: it goes on when calm returns", self.place.invariants.open)
         awake = max(worker.process.wakes_at for worker in self.workers)
         self.world.run(max(self.world.now, awake) + GRACE_S)
