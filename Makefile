@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test simulate check bench up lock clean
+.PHONY: help setup demo test simulate chaos check bench up lock clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,6 +30,9 @@ test: $(READY) ## every test
 SEEDS ?= 20000
 simulate: $(READY) ## the engine where everything goes wrong, 20 000 seeds (or SEEDS=2000)
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS)
+
+chaos: $(READY) ## 500 conversations while everything is killed, beside plain Celery
+	$(BIN)/python -m tests.chaos
 
 check: $(READY) ## lint, format, types, import direction, architecture budget
 	$(BIN)/ruff check .

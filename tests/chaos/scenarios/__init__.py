@@ -1,0 +1,18 @@
+"""Every other fault, by name; each runs alone."""
+
+from .clocks import clock_an_hour_off
+from .messages import every_message_twice
+from .models import moody_model
+from .network import half_open, latency
+from .poison import poison_call
+from .processes import rolling_sigterm, sandbox_killed, stopped_orchestrator, stopped_worker
+from .redis_faults import broker_flushed, client_kill_storm, client_pause, out_of_memory
+from .scenario import Scenario
+
+_ALL: tuple[Scenario, ...] = (
+    rolling_sigterm, sandbox_killed, stopped_worker, stopped_orchestrator,
+    broker_flushed, out_of_memory, client_kill_storm, client_pause,
+    half_open, latency, every_message_twice, poison_call, moody_model, clock_an_hour_off,
+)  # fmt: skip
+
+SCENARIOS: dict[str, Scenario] = {scenario.__name__.replace("_", "-"): scenario for scenario in _ALL}
