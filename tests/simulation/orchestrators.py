@@ -64,6 +64,9 @@ class SimulatedLedger(MemoryLedger):
 
         return self._place.reach(self._process, f"commit {after.id}", act)
 
+    def awake_s(self) -> float:
+        return self._inner.awake_s()
+
     def release_calls(self, room: int) -> tuple[str, ...]:
         return self._place.reach(self._process, "release calls", partial(self._inner.release_calls, room))
 

@@ -180,7 +180,7 @@ class Run:
         seconds = self.world.random.uniform(0.1, 20)
         self.world.note("redis", f"is gone for {seconds:.1f} s")
         self.place.disturbances += 1
-        self.place.down_until = max(self.place.down_until, self.world.now + seconds)
+        self.place.down_until = self.place.store.awake_since = max(self.place.down_until, self.world.now + seconds)
 
     def _hand_over(self) -> None:
         living = [one for one in self.orchestrators if not one.process.dead]

@@ -1,5 +1,6 @@
--- KEYS due  ARGV lease_ms tenant_slots queue room look_ms format left_alone_ms [only]
--- Answers {released, id, fence, now, mark, state, calls, messages}, of the calls those that are out, or {released, false, ms until due or -1}.
+-- KEYS due bell  ARGV lease_ms tenant_slots queue room look_ms format left_alone_ms [only]
+-- Answers {released, id, fence, now, mark, ms until another is due, state, calls, messages}, of the calls those that
+-- are out, or {released, false, ms until one is due or -1}.
 local due, only, now = KEYS[1], ARGV[8], now_ms()
 local lease_ms, tenant_slots, queue = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 local id
@@ -13,6 +14,14 @@ else
   id = take(ready_queue(due), tenant_slots > 0 and function(tenant)
     return redis.call('ZCOUNT', held_by(due, tenant), now, '+inf') < tenant_slots
   end)
+end
+
+-- Where nothing is ready any more, nothing rings: what has rung is answered.
+local idle_ms = 0
+if not only and surely_empty(ready_queue(due)) then
+  redis.call('DEL', KEYS[2])
+  local next = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')[2]
+  idle_ms = next and math.max(0, math.ceil(tonumber(next) - now)) or lease_ms
 end
 
 if not id then
@@ -52,4 +61,4 @@ for _, entry in ipairs(redis.call('XRANGE', events_key(id), '-', '+')) do
   for i = 1, #entry[2], 2 do told[entry[2][i]] = entry[2][i + 1] end
   if told.type == 'message' then messages[#messages + 1] = told.data end
 end
-return {released, id, fence, now, mark, redis.call('HGETALL', state), records, messages}
+return {released, id, fence, now, mark, idle_ms, redis.call('HGETALL', state), records, messages}

@@ -76,6 +76,7 @@ class Driver:
         self._broken_off: deque[tuple[str, int]] = deque()
         """Those that were in hand when redis was lost: handed back as soon as it is there again."""
         self._stop, self._hurried, self._over = threading.Event(), threading.Event(), threading.Event()
+        self._idle_s, self._has_heard = 0.0, False
         self._listening_since: float | None = None
         """By our monotonic clock; None while redis cannot be reached."""
 
@@ -122,11 +123,16 @@ class Driver:
         return claim
 
     def _next_claim(self) -> Claim | None:
+        if self._idle_s:
+            idle_s, self._idle_s = self._idle_s, 0.0
+            self._ledger.wait(min(IDLE_S, idle_s))
+            self._heard()
         wait_s = IDLE_S
         for name in [None] if self._only is None else tuple(self._only):
             found = self._ledger.claim(name, self._room)
             self._heard()
             if isinstance(found, Claim):
+                self._idle_s = found.idle_s
                 return found
             self._send(found.released)
             if found.wait_s is not None:
@@ -152,7 +158,9 @@ class Driver:
 
     def _heard(self) -> None:
         if self._listening_since is None:
-            self._listening_since = self._clock()
+            # Before our time others listened: whoever was silent then, while redis was there, was silent.
+            earlier_s = 0.0 if self._has_heard else self._ledger.awake_s()
+            self._listening_since, self._has_heard = self._clock() - earlier_s, True
         while self._broken_off:
             self._ledger.release(*self._broken_off[0])
             self._broken_off.popleft()

@@ -28,7 +28,8 @@ LEASE_S = lease_s(RECOVERY_S)
 class Claim:
     """A conversation in hand. Writes with a `fence` that is no longer the newest change nothing. `now` is the
     ledger's clock at the claim, seconds since the epoch. `overtaken_at`: calls that had their place in the tool queue
-    well before this, and still have it, have lost their message. `released`: as in Written."""
+    well before this, and still have it, have lost their message. `released`: as in Written. `idle_s`: for how long
+    nothing else is due, unless the doorbell rings; 0: something may be."""
 
     conversation: Conversation
     fence: int
@@ -38,6 +39,7 @@ class Claim:
     pause: bool = False
     overtaken_at: float = 0.0
     released: tuple[str, ...] = ()
+    idle_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,10 @@ class Ledger(Protocol):
 
         The calls `sends` wait for a place in the tool queue, which they are given in turn, at once while there is
         `room`."""
+        ...
+
+    def awake_s(self) -> float:
+        """For how long it can have been written to without a break, seconds; 0 where that can't be told."""
         ...
 
     def release_calls(self, room: int) -> tuple[str, ...]:

@@ -58,6 +58,10 @@ class MemoryLedger:
             for name in [name for name in timers if store.due[name] <= now]:
                 store.wake(name)
             taken = self._taken(only)
+            idle_s = 0.0
+            if only is None and not any(store.ready.members.values()):
+                store.bells = 0
+                idle_s = max(0.0, min(store.due.values(), default=now + self._lease_s) - now)
             kept = store.find(taken or "")
             if kept is None:
                 waits = [store.due[timer] - now for timer in store.due if only in (None, timer)]
@@ -75,7 +79,7 @@ class MemoryLedger:
             released = tuple(release(store, room))
             return Claim(
                 kept.conversation(), kept.fence, now, kept.cancel, dict(kept.calls), kept.pause is not None,
-                store.mark, released,
+                store.mark, released, idle_s,
             )  # fmt: skip
 
     def _taken(self, only: str | None) -> str | None:
@@ -267,6 +271,9 @@ class MemoryLedger:
 
         with self._store.changed:
             return self._store.changed.wait_for(has, timeout=wait_s)
+
+    def awake_s(self) -> float:
+        return self._store.clock() - self._store.awake_since
 
     def wait(self, seconds: float) -> None:
         store = self._store

@@ -67,6 +67,7 @@ class MemoryStore:
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self.clock = clock
         self.changed = threading.Condition()
+        self.awake_since = -math.inf
         self.due: dict[str, float] = {}
         """The timers; what is due now is moved from there to `ready`."""
         self.ready, self.waiting = FairQueue(), FairQueue()

@@ -9,6 +9,7 @@ from typing import Any, cast
 import redis
 from pydantic import ValidationError
 from redis.commands.core import Script
+from redis.exceptions import NoPermissionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from skillfleet_workers.wire import keys
@@ -35,7 +36,7 @@ from .ledger import (
 from .models import Conversation, ConversationSpec, Limits, ToolRun
 from .retention import forget_expired
 from .schedule import LEAST_ROOM, RESEND_AFTER_S
-from .stored import closed_runs, conversation_of, entry_of, paired, state_json
+from .stored import OwnWritings, closed_runs, conversation_of, entry_of, paired, state_json
 
 MAX_WAIT_S = (ON_DISK_WITHIN_MS + REPLICATED_WITHIN_MS) / 1000
 TIDY_EVERY_S = 60.0
@@ -82,6 +83,7 @@ class RedisLedger:
         )
         self._release = self._client.register_script(lua(__package__, "release"))
         self._waits_for_disk, self._replicas = True, replicas
+        self._written = OwnWritings()
         self._fleet, self._tidy_at = fleet, 0.0
 
     @property
@@ -126,21 +128,21 @@ class RedisLedger:
             self._lease_ms, self._tenant_slots, self._queue, room, _LOOK_MS, FORMAT, int(LEFT_ALONE_S * 1000),
             *([only] if only else []),
         ]  # fmt: skip
-        released, *answer = self._claim(keys=[self._due], args=args)
+        released, *answer = self._claim(keys=[self._due, self._bell], args=args)
         released = tuple(released)
         if not answer[0]:
             return Nothing(None if answer[1] < 0 else answer[1] / 1000, released)
-        name, fence, now, mark = answer[:4]
-        state, calls, messages = paired(answer[4]), paired(answer[5]), answer[6]
+        name, fence, now, mark, idle_ms = answer[:5]
+        state, calls, messages = paired(answer[5]), paired(answer[6]), answer[7]
         try:
-            conversation, records = conversation_of(state, messages), parse_records(calls)
+            conversation, records = self._written.read(name, fence, state, messages), parse_records(calls)
         except ValidationError as unreadable:
             # Others are served meanwhile; it is looked at again when this lease ends.
             log.error("conversation %s cannot be read: %s", name, unreadable)
             return Nothing(0.0, released)
         overtaken_at = int(mark or 0) / 1000
         cancel, pause = state.get("cancel") == "1", "pause" in state
-        return Claim(conversation, fence, now / 1000, cancel, records, pause, overtaken_at, released)
+        return Claim(conversation, fence, now / 1000, cancel, records, pause, overtaken_at, released, idle_ms / 1000)
 
     def commit(
         self,
@@ -163,7 +165,15 @@ class RedisLedger:
                 len(apart), *(part for field in apart for part in field), *(part for entry in told for part in entry),
             ],
         )  # fmt: skip
+        if done and due is not None:
+            self._written.note(after, fence)
         return Written(tuple(released)) if done else None
+
+    def awake_s(self) -> float:
+        try:
+            return float(self._client.info("server")["uptime_in_seconds"])
+        except NoPermissionError:
+            return 0.0
 
     def release_calls(self, room: int) -> tuple[str, ...]:
         return tuple(self._release(keys=[self._queue], args=[room, _LOOK_MS]))

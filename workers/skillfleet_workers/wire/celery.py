@@ -67,5 +67,6 @@ def send_call(app: Celery, task: str, message: CallMessage) -> None:
         task_id=message.ref.task_id,
         argsrepr=readable_arguments(message.request),
         kwargsrepr="{}",
+        declare=(),  # to the default exchange, whose queues need no binding: looking costs more than the message
         retry=False,
     )

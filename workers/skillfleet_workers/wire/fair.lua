@@ -50,6 +50,12 @@ local function take(queue, may)
   end
 end
 
+-- False where several tenants have, or lately had, members.
+local function surely_empty(queue)
+  local tenants = redis.call('ZRANGE', queue, 0, 1)
+  return not tenants[2] and (not tenants[1] or redis.call('EXISTS', queue .. ':' .. tenants[1]) == 0)
+end
+
 -- Within a tenant: by priority, then what has begun, then who came first.
 local TIME_BITS = 4398046511104
 
