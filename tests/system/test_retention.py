@@ -8,6 +8,7 @@ from celery import Celery
 from tests.conformance.ledgers import DONE, RedisWorld, claimed, commit_steps, submitted
 from tests.conversation_steps import asks, finished, make_spec, run_python, says
 
+from skillfleet.conversations.ledger import Nothing
 from skillfleet.conversations.moves import Submitted
 from skillfleet.conversations.redis_ledger import RedisLedger
 from skillfleet.conversations.retention import forget_expired
@@ -89,6 +90,7 @@ def test_thousands_of_keys_are_all_gone_when_their_time_is_over(redis_urls: Redi
         assert sum(sizes(redis_urls)) > 7 * CONVERSATIONS
         assert taken(redis_urls, app) == CONVERSATIONS
         time_is_over(redis_urls)
+        assert isinstance(world.ledger.claim(), Nothing)  # it forgets tenants that have nothing
         forget_expired(world.client, "test", ttl_s=0)
         assert sizes(redis_urls) == before
 

@@ -33,7 +33,7 @@ from .ledger import (
     dead_call,
     out_calls,
 )
-from .models import Conversation, ConversationSpec, Limits, ToolRun
+from .models import Conversation, ConversationSpec, ToolRun
 from .retention import forget_expired
 from .schedule import LEAST_ROOM, RESEND_AFTER_S
 from .stored import OwnWritings, closed_runs, conversation_of, entry_of, paired, state_json
@@ -41,7 +41,6 @@ from .stored import OwnWritings, closed_runs, conversation_of, entry_of, paired,
 MAX_WAIT_S = (ON_DISK_WITHIN_MS + REPLICATED_WITHIN_MS) / 1000
 TIDY_EVERY_S = 60.0
 _LOOK_MS = int(RESEND_AFTER_S * 1000)
-_LONGEST_LIFE_S = next(m.le for m in Limits.model_fields["timeout_s"].metadata if hasattr(m, "le"))
 
 log = logging.getLogger(__name__)
 
@@ -111,14 +110,13 @@ class RedisLedger:
     def _add(self, spec: ConversationSpec, pipe: redis.client.Pipeline) -> None:
         started = Conversation.begun(spec)
         told = [part for entry in opening(started) for part in entry]
-        index_ttl_ms = int((self._ttl_s + _LONGEST_LIFE_S) * 1000)
         key = [self._idempotency(spec.idempotency_key)] if spec.idempotency_key else []
         self._submit(
             client=pipe,
             keys=[keys.state(spec.id), keys.events(spec.id), keys.INDEX, *key],
             args=[
                 spec.id, spec.model_dump_json(), state_json(started), started.status,
-                self._due, self._bell, self._control, int(spec.limits.timeout_s * 1000), index_ttl_ms,
+                self._due, self._bell, self._control, int(spec.limits.timeout_s * 1000),
                 spec.tenant, spec.priority, *told,
             ],
         )  # fmt: skip

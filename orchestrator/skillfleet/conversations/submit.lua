@@ -1,5 +1,5 @@
--- KEYS state events index [idempotency]  ARGV id spec state status due bell control timeout_ms index_ttl_ms
---   tenant priority (kind data)*
+-- KEYS state events index [idempotency]  ARGV id spec state status due bell control timeout_ms tenant
+--   priority (kind data)*
 -- answers {id, when it was accepted}: of the conversation that has the idempotency key, if one is kept
 local accepted = redis.call('HGET', KEYS[1], 'created')
 if accepted then return {ARGV[1], tonumber(accepted)} end
@@ -15,9 +15,8 @@ end
 local now = now_ms()
 redis.call('HSET', KEYS[1], 'spec', ARGV[2], 'state', ARGV[3], 'status', ARGV[4], 'fence', 0, 'seq', 0,
   'due', ARGV[5], 'bell', ARGV[6], 'control', ARGV[7], 'deadline', now + tonumber(ARGV[8]), 'created', now, 'out', '',
-  'tenant', ARGV[10], 'priority', ARGV[11])
-for i = 12, #ARGV, 2 do tell(KEYS[1], KEYS[2], ARGV[i], ARGV[i + 1]) end
+  'tenant', ARGV[9], 'priority', ARGV[10])
+for i = 11, #ARGV, 2 do tell(KEYS[1], KEYS[2], ARGV[i], ARGV[i + 1]) end
 redis.call('ZADD', KEYS[3], now, ARGV[1])
-redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now - tonumber(ARGV[9]))
 ring(ARGV[1])
 return {ARGV[1], now}
