@@ -12,18 +12,19 @@ from .conversations.models import Conversation, ToolRun
 from .conversations.moves import CallModel, Effect, RunTool
 
 EventType = Literal[
-    "submitted", "message", "turn", "call", "started", "failed", "returned", "result", "paused", "resumed", "ended"
-]
+    "submitted", "message", "turn", "call", "started", "failed", "returned", "lost", "result",
+    "paused", "resumed", "ended",
+]  # fmt: skip
 LiveType = Literal["progress", "output", "token"]
 EntryType = EventType | LiveType
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Events: `submitted`: the spec's summary; `message`: one Message of the transcript; `turn`: the model is asked;
-    `call`: a call was sent; `started`, `failed` (its script has, and is run again), `returned` (its worker has
-    to go, and has ended it), `result`: by the worker; `paused`, `resumed`: from here on nothing new is started, or
-    it is again; `ended`: the terminal status, once.
+    """Events: `submitted`: the spec's summary; `message`: one Message of the transcript; `turn`: the model is
+    asked; `call`: a call was sent; `started`, `failed` (its script has, and is run again), `returned` (its worker
+    has to go, and has ended it), `lost` (its worker lives, and has lost its run), `result`: by the worker;
+    `paused`, `resumed`: from here on nothing new is started, or it is again; `ended`: the terminal status, once.
 
     Of the live stream, which is bounded and forgets: `progress`: what a call is busy with before its script runs;
     `output`: what its script writes; `token`: what the model says. They name their call's `key`, or the `turn`.

@@ -196,7 +196,7 @@ class Fleet:
         self._control(self._access.ledger.resume, conversation_id, "resumed")
 
     def dead(self, limit: int = 20) -> tuple[DeadReport, ...]:
-        """The newest calls that were given up because workers died while they ran them."""
+        """The newest calls that were given up because they were lost while they ran."""
         return tuple(dead_report(call) for call in self._access.ledger.dead(limit))
 
     def dead_call(self, call_id: str) -> DeadReport:

@@ -42,6 +42,15 @@ def test_what_the_worker_said_of_a_lost_call_holds_before_what_the_task_says() -
     assert effects == [CallModel()] and told.dead == told.runs
 
 
+def test_what_the_worker_said_of_a_lost_call_is_kept_until_it_has_a_result() -> None:
+    again = after(awaiting_calls(run_python()), ToolLost("1.0", "idempotent", "no sandbox"))
+    assert (again.runs[0].losses, again.runs[0].said) == (1, "no sandbox")
+    assert after(again, finished("1.0")).runs[0].said == ""
+    silent = after(again, ToolLost("1.0", "unsafe"))
+    assert (silent.runs[0].said, silent.runs[0].dead) == ("", True)
+    assert "no sandbox" not in (silent.messages[-1].content or "")
+
+
 def test_a_failed_script_is_sent_as_the_next_attempt_and_its_losses_are_forgotten() -> None:
     once_lost = after(awaiting_calls(run_python()), ToolLost("1.0", "idempotent"))
     again, effects = step(once_lost, ToolFailed("1.0"), NOW + 5)
@@ -59,7 +68,7 @@ def test_a_call_that_nobody_started_is_sent_again_as_the_same_attempt() -> None:
     assert (run.ref, run.sends, run.sent_at) == (calling.out[0].ref, 2, NOW + 5)
 
 
-def test_what_a_worker_reports_as_lost_is_a_result() -> None:
+def test_what_a_worker_of_an_earlier_release_records_as_lost_is_a_result() -> None:
     lost = ToolFinished("1.0", "lost", "no sandbox", "w1")
     told = after(awaiting_calls(run_python()), ToolLost("1.0", "idempotent"), lost)
     assert (told.runs[0].status, told.dead) == ("lost", ())

@@ -44,8 +44,8 @@ def test_the_seeds_meet_every_kind_of_end_and_of_trouble(outcomes: list[Outcome]
     assert min(ends[status] for status in ("completed", "failed", "cancelled", "expired")) > 5
     told = "\n".join(outcome.trace for outcome in outcomes)
     for trouble in (
-        "refused", "dies: before", "dies: after", "dies: of", "is stopped", "loses", "is flushed", "is gone",
-        "does not hear",
+        "refused", "dies: before", "dies: after", "dies: of", "is stopped", "loses", ": handed_back", "is flushed",
+        "is gone", "does not hear",
         ": taken", ": duplicate", ": ended", ": again", ": paused", "has handed back", "kills", "resumes",
     ):  # fmt: skip
         assert trouble in told, trouble

@@ -18,6 +18,7 @@ class Weather:
     message_late: float = 0.0
     worker_dies: float = 0.0
     worker_stops: float = 0.0
+    sandbox_dies: float = 0.0
     model_slow: float = 0.0
     model_hangs: float = 0.0
     outages: int = 0
@@ -36,6 +37,7 @@ WORST = Weather(
     message_late=0.3,
     worker_dies=0.08,
     worker_stops=0.15,
+    sandbox_dies=0.15,
     model_slow=0.2,
     model_hangs=0.02,
     outages=3,

@@ -76,6 +76,8 @@ class Worker:
         return next(run.task.effects for run in kept.position.runs if run.key == message.ref.key)
 
     def _result(self, message: CallMessage) -> CallResult:
+        if self.place.world.chance(self.place.weather.sandbox_dies):
+            return CallResult(status="lost", shown="its sandbox was killed", worker=self.name)
         first = self._invariants.records[message.ref.conversation_id].ran[message.ref.key] == 1
         if first and message.request.get("script") == FLAKY:
             return CallResult(status="failed", shown="not this time", worker=self.name)
@@ -94,9 +96,13 @@ class Worker:
                 del self.running[ref]
             return
         result = self.running[ref]
-        done = self._calls.commit(ref, result, RETRIES if result.status == "failed" else 0)
+        if result.status == "lost":
+            told = f"loses {ref.task_id}: {self._calls.hand_back(ref, result.shown)}"
+        else:
+            done = self._calls.commit(ref, result, RETRIES if result.status == "failed" else 0)
+            told = f"commits {ref.task_id}: {done}"
         self._invariants.look(ref.conversation_id)
-        self.place.world.note(self.name, f"commits {ref.task_id}: {done}")
+        self.place.world.note(self.name, told)
         if self.place.world.chance(self.place.weather.answer_lost):
             self.process.after(0.5, partial(self._commit, ref, give_up))
             return

@@ -1,4 +1,4 @@
-"""What a worker that has to end does with the calls in its hands."""
+"""Calls that a worker hands back: it has to end, or has lost their runs."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -10,6 +10,7 @@ from tests.conversation_steps import asks, list_skills
 
 from skillfleet.conversations.moves import Submitted
 from skillfleet_workers.heartbeat import Heartbeat
+from skillfleet_workers.runtimes.base import RuntimeUnavailableError
 from skillfleet_workers.tasks import CallRunner
 from skillfleet_workers.tools import CallContext
 from skillfleet_workers.wire.connection import RedisUrls
@@ -45,7 +46,8 @@ def run(world: RedisWorld, heartbeat: Heartbeat, result: Result, *, end: bool = 
         return result
 
     with suppress(Ignore):
-        CallRunner(world.calls, heartbeat, "w1").run(LIST_SKILLS, tool, MESSAGE)
+        stored = CallRunner(world.calls, heartbeat, "w1").run(LIST_SKILLS, tool, MESSAGE)
+        assert not isinstance(result, ScriptExecution) or stored["status"] == result.status
     return [kind for _, kind in sequence(world)][-2:]
 
 
@@ -70,6 +72,33 @@ def test_a_run_that_came_to_its_own_end_is_recorded(
 
 def test_a_cancelled_run_is_recorded_so_where_nothing_has_to_end(world: RedisWorld, heartbeat: Heartbeat) -> None:
     assert run(world, heartbeat, ScriptExecution(status="cancelled"), end=False) == ["started", "result"]
+
+
+def said_of(world: RedisWorld) -> str:
+    """By its worker, to those who follow the conversation, of the attempt that was lost."""
+    (told,) = (entry.data for entry in world.ledger.entries("c1", "0", 0) if entry.type == "lost")
+    return str(told["text"])
+
+
+def test_a_run_that_was_lost_is_no_result_and_what_is_known_of_it_is_told(
+    world: RedisWorld, heartbeat: Heartbeat
+) -> None:
+    lost = ScriptExecution(status="lost", error="its supervisor was killed", stdout="x" * 9_000 + "\norder 17\n")
+    assert run(world, heartbeat, lost, end=False) == ["started", "lost"]
+    said = said_of(world)
+    assert said.startswith("its supervisor was killed; its output until then: …x") and said.endswith("x\norder 17")
+    assert len(said) < 3_000
+
+
+def test_a_run_that_the_worker_cannot_start_counts_as_lost_with_the_reason(
+    world: RedisWorld, heartbeat: Heartbeat
+) -> None:
+    def tool(request: ListSkills, context: CallContext) -> Result:
+        raise RuntimeUnavailableError("no sandbox can be made")
+
+    stored = CallRunner(world.calls, heartbeat, "w1").run(LIST_SKILLS, tool, MESSAGE)
+    assert stored["status"] == "lost"
+    assert said_of(world) == "the worker could not run the script: no sandbox can be made"
 
 
 def test_a_call_that_starts_too_late_is_ended_at_once(world: RedisWorld, heartbeat: Heartbeat) -> None:

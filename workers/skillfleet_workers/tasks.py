@@ -37,7 +37,7 @@ from .wire.contract import (
     ToolError,
 )
 from .wire.execution import ScriptExecution
-from .wire.shown import call_status, output_tail, shown_to_model
+from .wire.shown import call_status, how_lost, output_tail, shown_to_model
 
 COMMIT_PATIENCE_S = 60.0
 """A result outlives an outage of redis this long; after it the call counts as lost."""
@@ -92,7 +92,10 @@ class CallRunner:
                     "queued_ms": round(queued_ms, 3),
                 }
                 result = result.model_copy(update=about)
-            self._commit(message, result, terms, (time.monotonic() - started) * 1000)
+            if lost := how_lost(result):
+                self._hand_back(message.ref, lost)
+            else:
+                self._commit(message, result, terms, (time.monotonic() - started) * 1000)
         return result.model_dump(mode="json")
 
     def _resolved(self, message: CallMessage) -> CallMessage:
@@ -120,8 +123,9 @@ class CallRunner:
         outcome = _patiently(lambda: self.ledger.commit(message.ref, record, retries))
         log.info("call %s: %s in %.1f ms%s", message.ref.task_id, record.status, record.ms, _FATE[outcome])
 
-    def _hand_back(self, ref: CallRef) -> None:
-        log.info("call %s: %s", ref.task_id, _patiently(lambda: self.ledger.hand_back(ref)))
+    def _hand_back(self, ref: CallRef, lost: str = "") -> None:
+        outcome = _patiently(lambda: self.ledger.hand_back(ref, lost))
+        log.info("call %s: %s%s", ref.task_id, outcome, f", {lost}" if lost else "")
 
 
 def _patiently(write: Callable[[], Written]) -> Written:
@@ -157,7 +161,7 @@ def _attempt(spec: TaskSpec[Any], tool: Tool, message: CallMessage, context: Cal
         return tool(request, context)
     except RuntimeUnavailableError as broken:
         log.error("call %s: %s", message.ref.task_id, broken)
-        return ScriptExecution(status="lost", error=f"The worker could not run the script: {broken}")
+        return ScriptExecution(status="lost", error=f"the worker could not run the script: {broken}")
 
 
 def register_tasks(app: Celery, toolbox: Toolbox, runner: CallRunner) -> None:

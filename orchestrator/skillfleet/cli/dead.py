@@ -1,4 +1,4 @@
-"""dead list, dead show, dead retry: the calls that were given up because workers died while they ran them."""
+"""dead list, dead show, dead retry: the calls that were given up because they were lost while they ran."""
 
 import json
 import time
@@ -13,7 +13,7 @@ from .following import Json
 from .printable import printable
 from .submit import Detach, Follow, converse
 
-app = typer.Typer(help="Calls that were given up because workers died while they ran them.")
+app = typer.Typer(help="Calls that were given up because they were lost while they ran.")
 
 CallId = Annotated[str, typer.Argument(help="The call's id, as `dead list` shows it.", show_default=False)]
 
@@ -43,8 +43,9 @@ def show(call_id: CallId, as_json: Json = False) -> None:
         print_json(call.model_dump(mode="json"))
         return
     when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(call.at))
-    workers = f"{call.losses} workers" if call.losses != 1 else "1 worker"
-    print(printable(f"{call.tool} of {call.conversation_id}: {call.reason}, {workers} died under it; {when}"))
+    lost = f"lost {call.losses} times" if call.losses != 1 else "lost once"
+    print(printable(f"{call.tool} of {call.conversation_id}: {call.reason}, {lost}; {when}"))
+    print(printable(f"the last time: {call.said or 'its worker died'}"))
     for name, value in call.request.items():
         print(printable(f"{name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"))
 

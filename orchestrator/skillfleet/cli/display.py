@@ -11,6 +11,8 @@ from rich.markup import escape
 from rich.table import Column, Table
 from rich.text import Text
 
+from skillfleet_workers.wire.shown import short
+
 from ..conversations.dead import DeadReport
 from ..conversations.report import Report
 from ..events import Entry
@@ -67,7 +69,7 @@ class Watch:
         if entry is not None:
             shows = {
                 "message": self._message, "turn": self._turn, "call": self._call, "progress": self._progress,
-                "failed": self._progress, "result": self._result, "paused": self._paused,
+                "failed": self._progress, "lost": self._lost, "result": self._result, "paused": self._paused,
                 "resumed": self._resumed,
             }  # fmt: skip
             if show := shows.get(entry.type):
@@ -117,6 +119,9 @@ class Watch:
         self._doing = f"{self._names.get(data['key'], 'a call')}: {data['text']}"
         if not self._console.is_terminal:
             self._console.print(f"    [dim]· {literal(data['text'])}[/]", soft_wrap=True)
+
+    def _lost(self, data: dict[str, Any]) -> None:
+        self._progress({**data, "text": f"lost: {short(data['text'], LINE_CHARS)}"})
 
     def _paused(self, data: dict[str, Any]) -> None:
         self._doing = "paused: `skillfleet resume` lets it go on"
@@ -177,7 +182,7 @@ def calls_table(report: Report) -> Table:
 
 def dead_table(calls: Sequence[DeadReport]) -> Table:
     whole = Column("id", no_wrap=True, min_width=max(len(call.id) for call in calls))
-    table = Table(whole, "tool", "skill", Column("reason", no_wrap=True), "died", box=None, pad_edge=False)
+    table = Table(whole, "tool", "skill", Column("reason", no_wrap=True), "lost", box=None, pad_edge=False)
     for call in calls:
         table.add_row(*_cells(call.id, call.tool, call.skill or "", call.reason, str(call.losses)))
     return table

@@ -1,4 +1,4 @@
-"""Calls that were given up because workers died while they ran them: what people see of one, and how it is made once
+"""Calls that were given up because they were lost while they ran: what people see of one, and how it is made once
 more (pure)."""
 
 from typing import Any, Literal
@@ -13,8 +13,9 @@ from .models import ConversationModel, ConversationSpec
 
 
 class DeadReport(ConversationModel):
-    """`reason`: `poison` ended all the workers that it was given to; `unsafe` ended one, and may have had its
-    effects. `at`: seconds since the epoch; `request`: the payload, whole."""
+    """`reason`: `poison` was lost each time that it was started; `unsafe` was lost once, and may have had its
+    effects. `said`: how it was lost the last time; empty: its worker died. `at`: seconds since the epoch; `request`:
+    the payload, whole."""
 
     id: str
     conversation_id: str
@@ -23,6 +24,7 @@ class DeadReport(ConversationModel):
     reason: Literal["poison", "unsafe"]
     effects: Effects | None
     losses: int
+    said: str = ""
     at: float
     request: dict[str, Any]
 
@@ -37,6 +39,7 @@ def dead_report(call: DeadCall) -> DeadReport:
         reason="poison" if run.losses >= MAX_STARTS else "unsafe",
         effects=run.effects,
         losses=run.losses,
+        said=run.said,
         at=call.at,
         request=run.request,
     )

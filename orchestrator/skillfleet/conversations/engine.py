@@ -31,7 +31,7 @@ from .moves import (
 )
 
 MAX_STARTS = 3
-"""How often an attempt may be started when its workers die under it."""
+"""How often an attempt may be started when it is lost each time."""
 
 UNKNOWN_END = ToolError(
     error="worker_lost",
@@ -42,6 +42,13 @@ POISON = ToolError(
     error="poison_call",
     message=f"{MAX_STARTS} workers died, one after the other, while they ran this call. It is not run again.",
     fix="Do not repeat it: go about it in another way, or tell the user that this call ends its workers.",
+)
+LOST_RUN = "The run was lost, and whether the script had its effects is not known"
+UNRUNNABLE = POISON.model_copy(
+    update={
+        "message": f"All {MAX_STARTS} starts of this call were lost, and it is not run again; the last one",
+        "fix": "Do not repeat it: go about it in another way, or tell the user why this call cannot be run.",
+    }
 )
 
 Moved = tuple[Conversation, list[Effect]]
@@ -161,16 +168,24 @@ def _tool_unheard(
         case ToolHandedBack(effects=told) if (told or run.task.effects) != "unsafe":
             return _send_again(conversation, run, 1, now)
         case ToolLost(effects=told) | ToolHandedBack(effects=told):
-            update = {"losses": run.losses + 1, "effects": told or run.task.effects}
+            said = event.said if isinstance(event, ToolLost) else ""
+            update = {"losses": run.losses + 1, "effects": told or run.task.effects, "said": said}
             return _tool_lost(conversation, run.model_copy(update=update), now)
 
 
 def _tool_lost(conversation: Conversation, run: ToolRun, now: float) -> Moved:
     if run.effects != "unsafe" and run.losses < MAX_STARTS:
         return _send_again(conversation, run, 1, now)
-    error = POISON if run.losses >= MAX_STARTS else UNKNOWN_END
-    given_up = ToolFinished(run.key, "lost", shown_to_model(error))
+    given_up = ToolFinished(run.key, "lost", shown_to_model(_why_given_up(run)))
     return _tool_finished(_replace(conversation, run), given_up, now)
+
+
+def _why_given_up(run: ToolRun) -> ToolError:
+    poison = run.losses >= MAX_STARTS
+    if not run.said:
+        return POISON if poison else UNKNOWN_END
+    error, message = (UNRUNNABLE, UNRUNNABLE.message) if poison else (UNKNOWN_END, LOST_RUN)
+    return error.model_copy(update={"message": f"{message}: {run.said}"})
 
 
 def _send_again(conversation: Conversation, run: ToolRun, attempts: int, now: float) -> Moved:

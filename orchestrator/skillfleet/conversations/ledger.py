@@ -69,7 +69,7 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class DeadCall:
-    """A call that was given up because workers died while they ran it, and the conversation (without its messages)
+    """A call that was given up because it was lost while it ran, and the conversation (without its messages)
     that made it; `at`: when, seconds since the epoch."""
 
     conversation: Conversation

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from skillfleet_workers.wire.calls import CallRecord, CallResult, Claimed, Committed, HandedBack
+from skillfleet_workers.wire.calls import CallRecord, CallResult, Claimed, Committed, HandedBack, handed_back
 from skillfleet_workers.wire.contract import CallRef, Effects
 from skillfleet_workers.wire.execution import Output
 
@@ -78,8 +78,8 @@ class MemoryCallLedger:
                 store.ring(ref.conversation_id)
             return "recorded"
 
-    def hand_back(self, ref: CallRef) -> HandedBack:
-        store = self._store
+    def hand_back(self, ref: CallRef, lost: str = "") -> HandedBack:
+        store, (kind, told) = self._store, handed_back(ref, lost)
         with store.changed:
             kept = store.find(ref.conversation_id)
             if kept is None or not self._wanted(kept, ref):
@@ -87,10 +87,11 @@ class MemoryCallLedger:
             record = kept.calls.get(ref.key)
             if record is None or record.result or record.attempt != ref.attempt:
                 return "duplicate"
-            if record.returned != ref.attempt:
-                kept.calls[ref.key] = replace(record, returned=ref.attempt)
+            if ref.attempt != (record.lost if lost else record.returned):
+                noted = replace(record, lost=ref.attempt) if lost else replace(record, returned=ref.attempt)
+                kept.calls[ref.key] = replace(noted, said=lost)
                 kept.news = kept.fence
-                store.tell(kept, "returned", {"key": ref.key, "attempt": ref.attempt})
+                store.tell(kept, kind, told)
                 store.ring(ref.conversation_id)
             return "handed_back"
 

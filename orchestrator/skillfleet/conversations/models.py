@@ -97,8 +97,9 @@ class OfferedScript(ConversationModel):
 class ToolRun(ConversationModel):
     """One tool call of one turn. `name` is what the model called, `tool` (empty: the same) the contract's tool that
     it stands for. `status` is None while it is out; then a ScriptExecution's status, `succeeded` or
-    `tool_error`. `losses`: how many workers died while they ran it, since its script last failed; `effects`: what
-    the last of them had said of it. `sent_at` is when the attempt was last sent, seconds since the epoch.
+    `tool_error`. `losses`: how many of its attempts were lost, with their workers or under them, since its script
+    last failed; `effects`: what the last worker had said of it, `said`: how it lost it, if it lived. `sent_at` is
+    when the attempt was last sent, seconds since the epoch.
     `shown` and `request` are dropped once they stand in the transcript."""
 
     ref: CallRef
@@ -115,6 +116,7 @@ class ToolRun(ConversationModel):
     sent_at: float = 0.0
     losses: int = 0
     effects: Effects | None = None
+    said: str = ""
 
     @property
     def key(self) -> str:
@@ -127,7 +129,7 @@ class ToolRun(ConversationModel):
 
     @property
     def dead(self) -> bool:
-        """It was given up because workers died while they ran it."""
+        """It was given up because it was lost while it ran."""
         return self.status == "lost" and self.losses > 0 and not self.worker
 
     @property
@@ -137,8 +139,10 @@ class ToolRun(ConversationModel):
 
     def settled(self) -> Self:
         """Without what stands in the transcript, but for the payload of a call that was given up."""
+        if self.dead:
+            return self.model_copy(update={"shown": ""})
         named = {name: value for name, value in self.request.items() if name == "skill_name"}
-        return self.model_copy(update={"shown": "", "request": self.request if self.dead else named})
+        return self.model_copy(update={"shown": "", "said": "", "request": named})
 
     @property
     def skill(self) -> str | None:

@@ -53,10 +53,12 @@ class ToolFailed:
 
 @dataclass(frozen=True, slots=True)
 class ToolLost:
-    """The worker that started the call has gone silent. `effects`: what it had said of the call."""
+    """The worker that started the call has gone silent, or has lost its run. `effects`: what it had said of the call;
+    `said`: how it was lost, empty: it went silent."""
 
     key: str
     effects: Effects | None = None
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,6 +140,8 @@ def _news_of(run: ToolRun, record: CallRecord, sight: Sight) -> Iterator[Event]:
         yield ToolFinished(run.key, done.status, done.shown, done.worker, done.runtime, done.ms, done.tools)
     elif record.failed >= run.ref.attempt:
         yield ToolFailed(run.key)
+    elif record.lost >= run.ref.attempt:
+        yield ToolLost(run.key, record.effects, record.said)
     elif record.returned >= run.ref.attempt:
         yield ToolHandedBack(run.key, record.effects)
     elif _started(run, record):

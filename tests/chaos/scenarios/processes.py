@@ -73,8 +73,8 @@ def _stop(post: Post, seconds: float) -> None:
 
 
 def sandbox_killed(chance: random.Random, full: bool) -> Verdict:
-    """SIGKILL of what stands between a script and its worker. The worker lives on, the model is told, and what is
-    asked next works."""
+    """SIGKILL of what stands between a script and its worker. The worker lives on and runs again what it
+    lost, and what is asked next works."""
     with besieged(orchestrators=1, workers=1) as siege:
         worker = siege.crew.of("worker")[0].pid
         for _ in range(6 if full else 2):
@@ -96,7 +96,9 @@ def sandbox_killed(chance: random.Random, full: bool) -> Verdict:
         siege.all_end()
         with siege.side.fleet() as fleet:
             statuses = [[call.status for call in fleet.status(name).tool_calls] for name in hurt]
-            siege.verdict.facts.append(f"the hurt calls: {statuses}")
+        siege.verdict.facts.append(f"the hurt calls: {statuses}")
+        if any("lost" in of_one for of_one in statuses):
+            siege.verdict.violations.append("a call was given up that could be run again")
     return siege.verdict
 
 

@@ -44,8 +44,9 @@ class CallRecord:
     """Where a call stands. `attempt` is the newest one started; `beat_at` its last proof of life, in seconds
     since the epoch by redis' clock; `effects` what its worker said of it, None: nothing. `failed` is the newest
     attempt whose script failed and that is to be followed by another one, 0: none; `failures` how many there were.
-    `returned` is the newest attempt that its worker ended and handed back, 0: none.
-    `sent_at`: when it was last given a place in the tool queue, 0: it waits for one.
+    `returned` is the newest attempt that its worker ended and handed back, 0: none; `lost` the newest one whose run
+    its worker lost, or could not begin, and `said` why. `sent_at`: when it was last given a place in the tool queue,
+    0: it waits for one.
     """
 
     attempt: int
@@ -56,6 +57,8 @@ class CallRecord:
     failed: int = 0
     failures: int = 0
     returned: int = 0
+    lost: int = 0
+    said: str = ""
     sent_at: float = 0.0
 
 
@@ -73,6 +76,8 @@ def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
             failed=int(fields.get(f"{key}:failed", 0)),
             failures=int(fields.get(f"{key}:failures", 0)),
             returned=int(fields.get(f"{key}:returned", 0)),
+            lost=int(fields.get(f"{key}:lost", 0)),
+            said=fields.get(f"{key}:said", ""),
             sent_at=int(fields.get(f"{key}:sent", 0)) / 1000,
         )
     return found
@@ -128,11 +133,15 @@ class CallLedger:
         args: list[str | int] = [ref.key, ref.attempt, result.model_dump_json(), told, retries, failure]
         return cast(Committed, self._commit(keys=_keys(ref), args=args))
 
-    def hand_back(self, ref: CallRef) -> HandedBack:
-        """This attempt was ended by its worker, which has to go: what comes next is decided at once, as its effects
-        allow, and it counts as no death. Doing it again changes nothing."""
-        told = json.dumps({"key": ref.key, "attempt": ref.attempt})
-        return cast(HandedBack, self._hand_back(keys=_keys(ref), args=[ref.key, ref.attempt, told]))
+    def hand_back(self, ref: CallRef, lost: str = "") -> HandedBack:
+        """This attempt has no result: what comes next is decided at once, as its effects allow. Doing it again
+        changes nothing.
+
+        `lost`: why; it counts as if its worker had died. Empty: its worker has to go and has ended it, which counts
+        as nothing."""
+        kind, told = handed_back(ref, lost)
+        args: list[str | int] = [ref.key, ref.attempt, kind, json.dumps(told), lost]
+        return cast(HandedBack, self._hand_back(keys=_keys(ref), args=args))
 
     def _tell(self, ref: CallRef, kind: str, told: dict[str, Any]) -> bool:
         state, calls, _ = _keys(ref)
@@ -142,6 +151,12 @@ class CallLedger:
                 keys=[state, calls, live], args=[ref.key, ref.attempt, kind, json.dumps(told, ensure_ascii=False)]
             )
         )
+
+
+def handed_back(ref: CallRef, lost: str) -> tuple[Literal["returned", "lost"], dict[str, Any]]:
+    """What followers see of it."""
+    told: dict[str, Any] = {"key": ref.key, "attempt": ref.attempt}
+    return ("lost", told | {"text": lost}) if lost else ("returned", told)
 
 
 def _keys(ref: CallRef) -> list[str]:

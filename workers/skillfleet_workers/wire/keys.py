@@ -24,8 +24,8 @@ def live(conversation_id: str) -> str:
 
 def calls(conversation_id: str) -> str:
     """Hash, for every call that was sent: `KEY:attempt`, `:beat` (ms since the epoch), `:worker`, `:claim`,
-    `:sent` (when it got its place in the tool queue), `:effects`, `:failed`, `:failures`, `:returned`, `:result`
-    (JSON of a CallResult), where KEY is CallRef.key."""
+    `:sent` (when it got its place in the tool queue), `:effects`, `:failed`, `:failures`, `:returned`, `:lost`,
+    `:said`, `:result` (JSON of a CallResult), where KEY is CallRef.key."""
     return f"{PREFIX}:{{{conversation_id}}}:calls"
 
 
@@ -46,7 +46,7 @@ INDEX = f"{PREFIX}:conversations"
 """Sorted set: conversation id by time of submission."""
 
 DEAD = f"{PREFIX}:dead"
-"""Sorted set: call id (CallRef.call_id) of a call that was given up because workers died under it, by when."""
+"""Sorted set: call id (CallRef.call_id) of a call that was given up because it was lost while it ran, by when."""
 
 
 @dataclass(frozen=True, slots=True)

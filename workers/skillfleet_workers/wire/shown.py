@@ -9,6 +9,9 @@ from .execution import RESULT_EVENT, ScriptExecution
 SHOWN_LIMIT_CHARS = 24_000
 """Most characters of one stream of one run that the model is shown: head and tail of it."""
 
+LOST_OUTPUT_CHARS = 2_000
+"""Most characters of a run's output that are told where it was lost."""
+
 SHOWN_SCRIPTS = 50
 """Most scripts of a skill that are listed after its documentation."""
 
@@ -67,6 +70,15 @@ def output_tail(result: Result, limit: int = 400) -> str:
         case ToolError():
             text = result.message
     return text if len(text) <= limit else "…" + text[-limit:]
+
+
+def how_lost(result: Result) -> str:
+    """Of a run that was lost: how, and the end of what it had written. Of any other result nothing."""
+    if not isinstance(result, ScriptExecution) or result.status != "lost":
+        return ""
+    how = result.error or result.status
+    written = output_tail(result.model_copy(update={"error": ""}), LOST_OUTPUT_CHARS)
+    return f"{how}; its output until then: {written}" if written else how
 
 
 def _results(run: ScriptExecution) -> str:
