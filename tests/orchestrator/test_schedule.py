@@ -157,7 +157,7 @@ def test_copies_are_sent_later_and_later(queue_empty: bool) -> None:
         conversation = after(conversation, *events, now=now)
     assert waits == sorted(waits)
     assert waits[0] < waits[3]
-    assert not queue_empty or waits[-1] == RESEND_CAP_S
+    assert not queue_empty or waits[-1] == PLACED_LOOK_S
 
 
 def test_each_call_is_looked_at_for_itself() -> None:

@@ -152,3 +152,18 @@ def test_a_ctrl_c_that_python_itself_drops_is_heeded_all_the_same(place: Place) 
     assert done.returncode == 130
     assert not place.living()
     assert statuses(place) == ["cancelled"]
+
+
+def test_a_batch_on_a_fleet_of_its_own_goes_on_where_it_was_interrupted(place: Place) -> None:
+    lines = place.folder / "batch.jsonl"
+    lines.write_text("".join(json.dumps({"prompt": f"Number {number}?"}) + "\n" for number in range(12)))
+    nap = python("import time; time.sleep(0.5); print('slept')", "nap")
+    arguments = ("submit", "--batch", str(lines), "--model", place.script([nap], "I ${nap.stdout}."))
+    submit = place.start(*arguments)
+    wait_for(lambda: "completed" in statuses(place), "one of them has ended")
+
+    assert interrupt(submit, signal.SIGTERM) == 130
+    assert not place.living()
+    assert {"completed"} < set(statuses(place)) <= {"completed", "queued", "running"}
+    assert place.cli(*arguments).returncode == 0
+    assert statuses(place) == ["completed"] * 12

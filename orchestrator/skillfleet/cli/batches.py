@@ -37,7 +37,10 @@ def submit_batch(
                     reports.append(fleet.result(one))
                     bar.advance(ending)
     except KeyboardInterrupt:
-        return _interrupted(fleet, len(names), len(submissions))
+        complain(
+            f"{len(names)} of {len(submissions)} are accepted; the same command again goes on where this one stopped"
+        )
+        return INTERRUPTED
     if as_json:
         for report in reports or [fleet.status(one) for one in names]:
             print_json(report.as_json())
@@ -49,14 +52,6 @@ def submit_batch(
 def _bar() -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     return Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty())
-
-
-def _interrupted(fleet: Fleet, accepted: int, total: int) -> int:
-    if fleet.lone:
-        complain(f"{accepted} of {total} were accepted, and those that had not ended are cancelled")
-    else:
-        complain(f"{accepted} of {total} are accepted; the same command again goes on with the others")
-    return INTERRUPTED
 
 
 def _told(reports: list[Report]) -> int:

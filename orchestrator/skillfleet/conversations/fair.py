@@ -1,16 +1,17 @@
 """A fair queue in memory: the twin of wire/fair.lua, where its rules are told (pure)."""
 
+import math
 from collections.abc import Callable
 
 FIRST = ""
-"""The tenant whose turn it always is."""
+"""The tenant that comes first, and then after every one of the others."""
 
 Rank = tuple[float, ...]
 
 
 class FairQueue:
     def __init__(self) -> None:
-        self.tenants: dict[str, int] = {}
+        self.tenants: dict[str, float] = {}
         """Those that have members, or had some when last they were looked at, by turn."""
         self.members: dict[str, dict[str, Rank]] = {}
 
@@ -35,10 +36,15 @@ class FairQueue:
                 continue
             _, member = min((rank, member) for member, rank in self.members[tenant].items())
             del self.members[tenant][member]
-            if tenant != FIRST:
-                self.tenants[tenant] = self._last() + 1
+            self._go_behind(tenant)
             return member
         return None
 
+    def _go_behind(self, tenant: str) -> None:
+        if tenant != FIRST:
+            self.tenants[tenant] = self._last() + 1
+        elif later := [turn for turn in self.tenants.values() if turn > self.tenants[FIRST]]:
+            self.tenants[FIRST] = min(later) + 0.5
+
     def _last(self) -> int:
-        return max(self.tenants.values(), default=-1)
+        return math.floor(max(self.tenants.values(), default=-1))

@@ -167,6 +167,6 @@ def _started(run: ToolRun, record: CallRecord | None) -> bool:
 
 
 def _resend_at(run: ToolRun, record: CallRecord, lost_message: bool) -> float:
-    """Later and later, so that a queue is never made longer by a storm of copies."""
+    """Later and later, so that a queue is never made longer by a storm of copies; for a lost message not much."""
     doubled = 2.0 ** (run.sends - 1)
-    return record.sent_at + (min(RESEND_CAP_S, RESEND_AFTER_S * doubled) if lost_message else RESEND_CAP_S * doubled)
+    return record.sent_at + (min(PLACED_LOOK_S, RESEND_AFTER_S * doubled) if lost_message else RESEND_CAP_S * doubled)

@@ -44,9 +44,10 @@ class LoneFleet:
         self._thread.start()
 
     def submit(self, *specs: ConversationSpec) -> list[Accepted]:
-        """Accept conversations, and move them until they end or this fleet does; it ends those that are its own."""
+        """Accept conversations, and move them until they end or this fleet does. It ends those that are its own, but
+        for those with an idempotency key: submitted again, they go on from where they stand."""
         with uninterrupted():  # else one could be stored, and nobody know that it is ours to end
-            self._accepted += [spec.id for spec in specs]
+            self._accepted += [spec.id for spec in specs if not spec.idempotency_key]
             accepted = self._ledger.submit(*specs)
             self._conversations.update(one.id for one in accepted)
         self._ring()
@@ -67,7 +68,7 @@ class LoneFleet:
             raise FleetError("the orchestrator of this fleet has ended; its traceback is above")
 
     def close(self) -> None:
-        """End what it serves, and itself: nobody would go on with it."""
+        """End what nobody would go on with, and itself."""
         try:
             self._cancel_all()
         finally:

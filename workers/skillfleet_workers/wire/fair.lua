@@ -1,12 +1,12 @@
 -- A fair queue Q: the sorted set Q holds the tenants that have members, by turn; Q:TENANT the members of one, by
--- rank. Turns go round: who was served goes behind all others, and who comes, too. Of the tenant '' it is always the
--- turn, and that costs no other tenant its own.
+-- rank. Turns go round: who was served goes behind all others, and who comes, too. The tenant '' comes first, and then
+-- after every one of the others: it costs them no more than that.
 local FIRST = ''
 
 local function join(queue, tenant)
   local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')
   if last[1] == tenant then return end
-  local turn = tenant == FIRST and -1 or tonumber(last[2] or -1) + 1
+  local turn = tenant == FIRST and -1 or math.floor(tonumber(last[2] or -1)) + 1
   redis.call('ZADD', queue, 'NX', turn, tenant)
 end
 
@@ -31,6 +31,17 @@ local function whose_turn(queue, may)
   return tenant, two[2] ~= nil
 end
 
+local function go_behind(queue, tenant)
+  if tenant == FIRST then
+    local after = redis.call('ZRANK', queue, FIRST) + 1
+    local next = redis.call('ZRANGE', queue, after, after, 'WITHSCORES')[2]
+    if next then redis.call('ZADD', queue, tonumber(next) + 0.5, FIRST) end
+  else
+    local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
+    redis.call('ZADD', queue, math.floor(tonumber(last)) + 1, tenant)
+  end
+end
+
 -- The next member, or nil. `may`: which tenants may be served, nil: all. A tenant that has none left is forgotten when
 -- its turn comes: most often it is back before.
 local function take(queue, may)
@@ -41,10 +52,7 @@ local function take(queue, may)
     if not member then
       redis.call('ZREM', queue, tenant)
     else
-      if others and tenant ~= FIRST then
-        local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')
-        redis.call('ZADD', queue, tonumber(last[2]) + 1, tenant)
-      end
+      if others then go_behind(queue, tenant) end
       return member
     end
   end
