@@ -110,7 +110,7 @@ class RedisLedger:
     def _add(self, spec: ConversationSpec, pipe: redis.client.Pipeline) -> None:
         started = Conversation.begun(spec)
         told = [part for entry in opening(started) for part in entry]
-        key = [self._idempotency(spec.idempotency_key)] if spec.idempotency_key else []
+        key = [self._idempotency(spec.tenant, spec.idempotency_key)] if spec.idempotency_key else []
         self._submit(
             client=pipe,
             keys=[keys.state(spec.id), keys.events(spec.id), keys.INDEX, *key],
