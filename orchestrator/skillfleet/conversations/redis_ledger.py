@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import redis
-from pydantic import ValidationError
 from redis.commands.core import Script
 from redis.exceptions import NoPermissionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
@@ -36,7 +35,7 @@ from .ledger import (
 from .models import Conversation, ConversationSpec, ToolRun
 from .retention import forget_expired
 from .schedule import LEAST_ROOM, RESEND_AFTER_S
-from .stored import OwnWritings, closed_runs, conversation_of, entry_of, paired, state_json
+from .stored import UNREADABLE, OwnWritings, closed_runs, conversation_of, entry_of, paired, state_json
 
 MAX_WAIT_S = (ON_DISK_WITHIN_MS + REPLICATED_WITHIN_MS) / 1000
 TIDY_EVERY_S = 60.0
@@ -134,9 +133,9 @@ class RedisLedger:
         state, calls, messages = paired(answer[5]), paired(answer[6]), answer[7]
         try:
             conversation, records = self._written.read(name, fence, state, messages), parse_records(calls)
-        except ValidationError as unreadable:
+        except UNREADABLE as unreadable:
             # Others are served meanwhile; it is looked at again when this lease ends.
-            log.error("conversation %s cannot be read: %s", name, unreadable)
+            log.error("conversation %s cannot be read: %r", name, unreadable)
             return Nothing(0.0, released)
         overtaken_at = int(mark or 0) / 1000
         cancel, pause = state.get("cancel") == "1", "pause" in state
