@@ -124,6 +124,18 @@ def test_a_conversation_that_cannot_be_read_does_not_hold_up_the_others(
     assert world.ledger.claim("damaged") == Nothing(0.0)
 
 
+def test_a_call_whose_conversation_cannot_be_read_does_not_keep_the_others_from_being_sent(
+    redis_urls: RedisUrls,
+) -> None:
+    world = RedisWorld(redis_urls)
+    for name in ("damaged", "c1"):
+        submitted(world, name)
+        commit_steps(world, claimed(world, name), Submitted(), asks(list_skills()), due_in=60)
+    assert world.client.hset(keys.state("damaged"), "state", '{"format":1,') == 0
+    found = world.ledger.calls(["damaged.1.0", "c1.1.0"])
+    assert [run.ref.call_id for _, run in found] == ["c1.1.0"]
+
+
 def test_a_private_doorbell_is_heard_by_its_own_fleet_only(redis_urls: RedisUrls) -> None:
     ours = RedisWorld(redis_urls)
     lone = RedisLedger(redis_urls, "test", bell="lone")

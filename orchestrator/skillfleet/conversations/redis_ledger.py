@@ -176,7 +176,13 @@ class RedisLedger:
         return tuple(self._release(keys=[self._queue], args=[room, _LOOK_MS]))
 
     def calls(self, call_ids: Sequence[str]) -> list[tuple[Conversation, ToolRun]]:
-        return out_calls(self._stored([CallRef.of_call(call_id).conversation_id for call_id in call_ids]), call_ids)
+        kept: dict[str, Conversation] = {}
+        for name, state in self._states([CallRef.of_call(call_id).conversation_id for call_id in call_ids]).items():
+            try:
+                kept[name] = conversation_of(state, ())
+            except UNREADABLE as unreadable:
+                log.error("calls of conversation %s cannot be sent: %r", name, unreadable)
+        return out_calls(kept, call_ids)
 
     def renew(self, conversation_id: str, fence: int) -> bool:
         return self._renewed(conversation_id, fence, "0")
@@ -247,11 +253,14 @@ class RedisLedger:
 
     def _stored(self, names: Sequence[str]) -> dict[str, Conversation]:
         """Those that are kept, by name, without their messages."""
+        return {name: conversation_of(state, ()) for name, state in self._states(names).items()}
+
+    def _states(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
         names = list(dict.fromkeys(names))
         pipe = self._client.pipeline(transaction=False)
         for name in names:
             pipe.hgetall(keys.state(name))
-        return {name: conversation_of(state, ()) for name, state in zip(names, pipe.execute(), strict=True) if state}
+        return {name: state for name, state in zip(names, pipe.execute(), strict=True) if state}
 
     def _asked(self, script: Script, conversation_id: str) -> bool:
         answer = script(keys=[keys.state(conversation_id)], args=[conversation_id])
