@@ -6,6 +6,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from skillfleet_workers.wire.contract import DEFAULT_TENANT
+
 from .errors import BadRequestError
 from .submission import Submission
 
@@ -23,7 +25,7 @@ def read_batch(path: Path, defaults: dict[str, Any] | None = None, name: str = "
     except OSError as wrong:
         raise BadRequestError(f"--batch: {path}: {wrong.strerror}") from None
     found: list[Submission] = []
-    numbers: dict[str, int] = {}
+    numbers: dict[tuple[str, str], int] = {}
     seen: Counter[str] = Counter()
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -32,7 +34,7 @@ def read_batch(path: Path, defaults: dict[str, Any] | None = None, name: str = "
             one = _read(line, defaults or {}, name, seen)
         except BadRequestError as wrong:
             raise BadRequestError(f"{path}, line {number}: {wrong}") from None
-        first = numbers.setdefault(one.idempotency_key or "", number)
+        first = numbers.setdefault((one.tenant or DEFAULT_TENANT, one.idempotency_key or ""), number)
         if first != number:
             raise BadRequestError(f"{path}, line {number}: has the idempotency_key of line {first}")
         found.append(one)

@@ -2,6 +2,7 @@
 its live stream (what is worth seeing while it happens)."""
 
 import json
+import re
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
@@ -10,6 +11,7 @@ from skillfleet_workers.wire.shown import readable_arguments
 from .conversations.messages import Message
 from .conversations.models import Conversation, ToolRun
 from .conversations.moves import CallModel, Effect, RunTool
+from .errors import BadRequestError
 
 EventType = Literal[
     "submitted", "message", "turn", "call", "started", "failed", "returned", "lost", "result",
@@ -41,6 +43,10 @@ class Entry:
     live: bool = False
 
 
+_ID = "[0-9]{1,19}(-[0-9]{1,19})?"
+CURSOR = re.compile(f"{_ID}(/{_ID})?")
+"""Of the events, or of both streams: ids of entries as redis gives them, whose two numbers fit into 64 bits."""
+
 Told = tuple[EventType, str]
 """An entry that is not in the stream yet: its type and the JSON of its data."""
 
@@ -61,6 +67,12 @@ class Position:
 
     @classmethod
     def at(cls, cursor: str, *, live: bool) -> Self:
+        """
+        Raises:
+            BadRequestError: no entry has such a cursor.
+        """
+        if not CURSOR.fullmatch(cursor):
+            raise BadRequestError(f"no cursor: {cursor!r}; give '0', or the cursor of an entry")
         events, _, lives = cursor.partition("/")
         # Both streams number their entries by the time: one that knows no live entry begins where its event was.
         return cls(events, (lives or events) if live else None)

@@ -85,10 +85,10 @@ class Fleet:
         """Queue a conversation; when this returns its id, the conversation is stored.
 
         `model`: a name of the provider's, or `scripted:FILE`. `timeout`: seconds of wall time. `idempotency_key`:
-        a second submission with the same one gives the id of the first. `continues`: the conversation that has ended
-        and whose history, activated skills and limits the new one has. `tenant`: for whom ("default"); tenants share
-        the fleet alike. `priority` among the tenant's own: 1, which comes first, to 10 (5). `detach`: only on a fleet
-        that runs already.
+        the tenant's second submission with the same one gives the id of the first. `continues`: the conversation that
+        has ended and whose history, activated skills and limits the new one has. `tenant`: for whom ("default");
+        tenants share the fleet alike. `priority` among the tenant's own: 1, which comes first, to 10 (5). `detach`:
+        only on a fleet that runs already.
 
         Raises:
             BadRequestError: an empty prompt, a limit out of range, a conversation to continue that has not ended.
@@ -138,6 +138,7 @@ class Fleet:
         Waits for a redis that is away, about a minute, and goes on where it was: each event once, in order.
 
         Raises:
+            BadRequestError: `after` is no cursor.
             NoFleetError: nobody has moved it for a while, and no orchestrator lives.
         """
         outages, position = self._outages(conversation_id), Position.at(after, live=live)

@@ -159,6 +159,6 @@ def _loaded(path: Path, changed_ns: int | None) -> dict[str, Any]:
 
 def _first(wrong: ValidationError) -> str:
     problem = wrong.errors(include_url=False)[0]
-    place = str(problem["loc"][0])
+    place = str(problem["loc"][0]) if problem["loc"] else "a field's name"
     ours = problem["msg"].removeprefix("Value error, ")
     return f"{NAMES.get(place, place)}{' ' if ours != problem['msg'] else ': '}{ours}"

@@ -18,7 +18,7 @@ from skillfleet.conversations.models import ConversationSpec
 from skillfleet.conversations.moves import CancelRequested, Paused, Resumed, Submitted, ToolFinished, ToolUnstarted
 from skillfleet.conversations.schedule import PAUSED_LOOK_S, Sight, observe
 from skillfleet_workers.wire.connection import RedisUrls
-from skillfleet_workers.wire.contract import CallRef
+from skillfleet_workers.wire.contract import DEFAULT_TENANT, CallRef
 
 FIRST, SECOND = (CallRef(conversation_id="c1", turn=1, index=index) for index in (0, 1))
 
@@ -36,8 +36,8 @@ def calling(world: World) -> None:
     assert world.calls.claim(FIRST, "w1") == "claimed"
 
 
-def keyed(name: str, key: str = "k") -> ConversationSpec:
-    return make_spec(name).model_copy(update={"idempotency_key": key})
+def keyed(name: str, key: str = "k", tenant: str = DEFAULT_TENANT) -> ConversationSpec:
+    return make_spec(name).model_copy(update={"idempotency_key": key, "tenant": tenant})
 
 
 def test_while_paused_no_call_starts_and_the_one_that_runs_finishes(world: World) -> None:
@@ -161,6 +161,16 @@ def test_the_same_idempotency_key_is_the_same_conversation(world: World) -> None
     assert world.ledger.submit(keyed("c2"), keyed("c3", "other"), keyed("c4"))[::2] == [first, first]
     assert [one.id for one in world.ledger.newest(10)] == ["c3", "c1"]
     assert world.ledger.load("c2") is None
+
+
+def test_an_idempotency_key_is_of_its_tenant_alone(world: World) -> None:
+    specs = [keyed("c1"), keyed("c2", tenant="ann"), keyed("c3", tenant="bob")]
+    # What another tenant's would be, were the two joined.
+    specs += [keyed("c4", "ann:k"), keyed("c5", "bob:ann:k"), keyed("c6", "ann:k", tenant="bob")]
+    names = [spec.id for spec in specs]
+    assert [one.id for one in world.ledger.submit(*specs)] == names
+    again = [spec.model_copy(update={"id": f"{spec.id} again"}) for spec in specs]
+    assert [one.id for one in world.ledger.submit(*again)] == names
 
 
 def test_an_idempotency_key_is_kept_as_long_as_its_conversation(world: World) -> None:

@@ -9,6 +9,7 @@ from tests.conversation_steps import asks, list_skills, make_spec, says
 from skillfleet.conversations.memory_store import LIVE_S, MAX_LIVE
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import Submitted, ToolFinished
+from skillfleet.errors import BadRequestError
 from skillfleet.events import Entry, Position, token
 from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import CallRef
@@ -161,3 +162,21 @@ def test_a_follower_of_both_waits_for_either(world: World) -> None:
         follower = threads.submit(world.ledger.entries, "c1", cursor, 5, live)
         world.calls.commit(FIRST, DONE)
         assert [entry.type for entry in follower.result(10)] == ["result"]
+
+
+@pytest.mark.parametrize("live", [True, False])
+@pytest.mark.parametrize("cursor", ["foo", "", "/", "/0", "0/", "1-1/x", "x/1-1", "1-", "-1", "1-1-1", "1/2/3"])
+def test_what_is_no_cursor_is_refused_in_one_line(cursor: str, live: bool) -> None:
+    refused_as_cursor(cursor, live)
+
+
+@pytest.mark.parametrize("cursor", [">", "$", "+", "1 ", "1\n", "١", "9" * 20])
+def test_what_redis_alone_or_python_alone_would_take_for_a_cursor_is_refused(cursor: str) -> None:
+    refused_as_cursor(cursor, True)
+
+
+def refused_as_cursor(cursor: str, live: bool) -> None:
+    with pytest.raises(BadRequestError) as refused:
+        Position.at(cursor, live=live)
+    assert repr(cursor) in str(refused.value)
+    assert "\n" not in str(refused.value)

@@ -45,6 +45,14 @@ def test_a_key_of_the_line_is_kept(tmp_path: Path) -> None:
     assert keys(written(tmp_path, {"prompt": "a", "idempotency_key": "mine"})) == ["mine"]
 
 
+def test_two_tenants_may_have_the_same_key(tmp_path: Path) -> None:
+    lines = [{"prompt": "a", "idempotency_key": "k", "tenant": tenant} for tenant in ("ann", "bob")]
+    assert keys(written(tmp_path, *lines)) == ["k", "k"]
+    named = written(tmp_path, {"prompt": "a", "idempotency_key": "k"}, lines[0] | {"tenant": "default"})
+    with pytest.raises(BadRequestError, match="line 2: has the idempotency_key of line 1"):
+        read_batch(named)
+
+
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
@@ -54,6 +62,7 @@ def test_a_key_of_the_line_is_kept(tmp_path: Path) -> None:
         pytest.param([{"prompt": "a"}, {"promt": "b"}], "line 2: the prompt: Field required", id="no prompt"),
         pytest.param([{"prompt": " "}], "line 1: the prompt is empty", id="empty prompt"),
         pytest.param([{"prompt": "a", "colour": 1}], "line 1: colour: ", id="unknown field"),
+        pytest.param(['{"prompt": "a", "\\ud800": 1}'], "line 1: a field's name: ", id="half a character in a name"),
         pytest.param([{"prompt": 7}], "line 1: the prompt: ", id="no text"),
         pytest.param(['{"prompt": "\\ud800"}'], "line 1: the prompt holds half a surrogate", id="half a character"),
         pytest.param([{"prompt": "a", "timeout": 0}], "line 1: --timeout: ", id="no time"),

@@ -25,10 +25,18 @@ def test_a_sound_redis_has_one_good_line() -> None:
     assert found.detail.startswith("7.4.1, append-only file on")
 
 
+@pytest.mark.parametrize("version", ["6.2", "6.2-rc1", "7.x", "8.0-rc1", "8", "10.0.0", "255.255.255"])
+def test_what_follows_the_number_of_a_version_is_no_matter(version: str) -> None:
+    (found,) = judged(SOUND | {"redis_version": version})
+    assert found.ok and found.detail.startswith(f"{version}, ")
+
+
 @pytest.mark.parametrize(
     ("facts", "told"),
     [
         ({"redis_version": "6.0.16"}, "version is 6.0.16"),
+        ({"redis_version": "6.0-rc1"}, "version is 6.0-rc1"),
+        ({"redis_version": "5"}, "version is 5"),
         ({"redis_mode": "cluster"}, "Cluster"),
         ({"role": "slave"}, "replica"),
         ({"maxmemory": "1000", "maxmemory_policy": "allkeys-lru", "used_memory": "1"}, "allkeys-lru"),
@@ -45,6 +53,8 @@ def test_nothing_starts_on_a_redis_that_loses_conversations_or_holds_none(facts:
 @pytest.mark.parametrize(
     ("facts", "ok", "told"),
     [
+        ({"redis_version": "unstable"}, None, "'unstable': whether it is new enough could not be checked"),
+        ({"redis_version": ""}, None, "'': whether it is new enough could not be checked"),
         ({"aof_enabled": "0"}, None, "append-only file off"),
         ({"appendfsync": "everysec"}, None, "appendfsync everysec"),
         ({"aof_last_write_status": "err"}, False, "last write to the append-only file failed"),

@@ -97,16 +97,43 @@ def test_a_worker_whose_claim_went_unanswered_has_the_call(redis_urls: RedisUrls
     assert [kind for _, kind in sequence(world)].count("started") == 2
 
 
-def test_a_conversation_that_cannot_be_read_does_not_hold_up_the_others(redis_urls: RedisUrls) -> None:
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        pytest.param("state", '{"status": "dreaming"}', id="of a newer version"),
+        pytest.param("state", '{"format":1,', id="cut off"),
+        pytest.param("state", "[]", id="no object"),
+        pytest.param("state", '{"runs": [{}]}', id="a call without its place"),
+        pytest.param("state", '{"runs": [7]}', id="a call that is a number"),
+        pytest.param("spec", "{", id="a spec that is cut off"),
+        pytest.param("created", None, id="no time of its submission"),
+    ],
+)
+def test_a_conversation_that_cannot_be_read_does_not_hold_up_the_others(
+    redis_urls: RedisUrls, field: str, text: str | None
+) -> None:
     world = RedisWorld(redis_urls)
-    submitted(world, "of a newer version")
-    world.client.hset(keys.state("of a newer version"), "state", '{"status": "dreaming"}')
+    submitted(world, "damaged")
+    state = keys.state("damaged")
+    assert world.client.hdel(state, field) if text is None else world.client.hset(state, field, text) == 0
     world.pass_time(1)
     submitted(world)
     assert world.ledger.claim() == Nothing(0.0)
     assert claimed(world).conversation.id == "c1"
     world.pass_time(LEASE_S)
-    assert world.ledger.claim("of a newer version") == Nothing(0.0)
+    assert world.ledger.claim("damaged") == Nothing(0.0)
+
+
+def test_a_call_whose_conversation_cannot_be_read_does_not_keep_the_others_from_being_sent(
+    redis_urls: RedisUrls,
+) -> None:
+    world = RedisWorld(redis_urls)
+    for name in ("damaged", "c1"):
+        submitted(world, name)
+        commit_steps(world, claimed(world, name), Submitted(), asks(list_skills()), due_in=60)
+    assert world.client.hset(keys.state("damaged"), "state", '{"format":1,') == 0
+    found = world.ledger.calls(["damaged.1.0", "c1.1.0"])
+    assert [run.ref.call_id for _, run in found] == ["c1.1.0"]
 
 
 def test_a_private_doorbell_is_heard_by_its_own_fleet_only(redis_urls: RedisUrls) -> None:

@@ -66,6 +66,11 @@ def complaint(done: "subprocess.CompletedProcess[str]") -> str:
         pytest.param(("submit",), {}, "--batch FILE", id="neither prompt nor batch"),
         pytest.param((*SCRIPTED, "--batch", "good.json"), {}, "--batch FILE", id="prompt and batch"),
         pytest.param((*SCRIPTED, "--idempotency-key", ""), {}, "--idempotency-key", id="empty key"),
+        pytest.param((*SCRIPTED, "--tenant", ""), {}, "--tenant needs", id="empty tenant"),
+        pytest.param(
+            ("submit", "--batch", "one.jsonl", "--tenant", ""), {}, "--tenant needs", id="batch, empty tenant"
+        ),
+        pytest.param(("submit", "--batch", "odd.jsonl"), {}, "odd.jsonl, line 1: ", id="half a character in a name"),
         pytest.param(("submit", "--batch", "absent.jsonl"), {}, "absent.jsonl", id="no batch"),
         pytest.param(("submit", "--batch", "bad.yaml"), {}, "bad.yaml, line 1: is not JSON", id="malformed batch"),
     ],
@@ -76,6 +81,8 @@ def test_wrong_usage_is_one_line_that_names_what_is_wrong(
     (place.folder / "good.json").write_text('{"replies": [{"text": "Hello."}]}')
     (place.folder / "bad.yaml").write_text("replies: [\n")
     (place.folder / "empty.yaml").write_text("")
+    (place.folder / "one.jsonl").write_text('{"prompt": "Hello?"}')
+    (place.folder / "odd.jsonl").write_text('{"prompt": "Hello?", "\\ud800": 1}')
 
     done = place.cli(*arguments, env=variables, stdin=" \n")
 

@@ -1,9 +1,14 @@
 """A worker that takes no calls although calls wait is told so, and no other is."""
 
+import os
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
 
+import psutil
 import pytest
 import redis
 
@@ -77,3 +82,33 @@ def test_a_queue_that_moves_is_none_however_long_it_is(worker: Worker) -> None:
     worker.moves = True
     pass_time(worker)
     assert worker.taken > 2
+
+
+WATCHED = """
+import threading
+from skillfleet_workers.watchdog import Watchdog
+
+def look():
+    print("look", flush=True)
+    return 1
+
+stalled = threading.Event()
+Watchdog(look, lambda: 0, lambda: True, stalled.set, after_s=0.5, look_every_s=0.02).start()
+stalled.wait()
+print("stalled", flush=True)
+"""
+
+
+def test_the_time_in_which_the_worker_itself_stood_still_does_not_count() -> None:
+    with subprocess.Popen([sys.executable, "-c", WATCHED], stdout=subprocess.PIPE, text=True) as watched:
+        assert watched.stdout is not None
+        assert watched.stdout.readline() == "look\n"
+        watched.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, watched.pid, os.WSTOPPED)
+        assert psutil.Process(watched.pid).status() == psutil.STATUS_STOPPED
+        with pytest.raises(subprocess.TimeoutExpired):
+            watched.wait(1)
+        watched.send_signal(signal.SIGCONT)
+        *looks, last = watched.stdout.read().split()
+    assert last == "stalled"
+    assert len(looks) > 4

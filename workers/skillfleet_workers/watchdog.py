@@ -9,6 +9,9 @@ import redis
 
 LOOK_EVERY_S = 1.0
 STALLED_AFTER_S = 15.0
+STILL_LOOKS = 5
+"""More looks than this left out: the process itself stood still (SIGSTOP, a frozen container), or redis was slow."""
+
 STALLED_EXIT = 75
 """sysexits.h: a failure that passes; a supervisor starts the worker again."""
 
@@ -43,11 +46,14 @@ class Watchdog:
 
     def _run(self) -> None:
         taken, since = self._taken(), time.monotonic()
+        looked = since
         while not self._stop.wait(self._look_every_s):
+            last, looked = looked, time.monotonic()
             before, taken = taken, self._taken()
-            if taken != before or not self._left_waiting():
-                since = time.monotonic()
-            elif time.monotonic() - since >= self._after_s:
+            stood_still = looked - last > STILL_LOOKS * self._look_every_s
+            if stood_still or taken != before or not self._left_waiting():
+                since = looked
+            elif looked - since >= self._after_s:
                 log.error("calls have waited for %g s, and none is taken: the worker starts over", self._after_s)
                 self._stalled()
                 return

@@ -38,7 +38,7 @@ def submit(
     priority: Annotated[int | None, typer.Option(help="1, which comes first, to 10 (5).")] = None,
     continues: Annotated[str | None, typer.Option("--continue", help="Go on from this ended one (ID).")] = None,
     idempotency_key: Annotated[
-        str | None, typer.Option(help="Submitted again with the same key, it is the same conversation.")
+        str | None, typer.Option(help="Submitted again by the tenant with the same key, it is the same conversation.")
     ] = None,
     batch: Annotated[
         Path | None, typer.Option(help='A file of JSON lines, each {"prompt": ...}; instead of PROMPT.')
@@ -50,21 +50,21 @@ def submit(
     """
     if (prompt is None) == (batch is None):
         raise BadRequestError("say what you want answered: PROMPT, or --batch FILE")
-    asked: dict[str, Any] = {
-        "model": model,
+    options: dict[str, Any] = {
+        "model": model or None,
         "system": system,
-        "skills": skill,
+        "skills": skill or None,
         "timeout": timeout,
         "max_turns": max_turns,
         "tenant": tenant,
         "priority": priority,
     }
+    asked = {name: value for name, value in options.items() if value is not None}
     if batch is not None:
         if continues:
             raise BadRequestError("--continue goes with one PROMPT, not with --batch")
-        defaults = {name: value for name, value in asked.items() if value not in (None, "", [])}
         with _fleet(detach, model) as fleet:
-            return submit_batch(fleet, batch, defaults, idempotency_key or "", detach=detach, as_json=as_json)
+            return submit_batch(fleet, batch, asked, idempotency_key or "", detach=detach, as_json=as_json)
 
     def start(fleet: Fleet) -> str:
         text = _text(prompt or "")

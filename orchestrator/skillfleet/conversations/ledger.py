@@ -60,8 +60,8 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """`id` is that of another conversation where one has the idempotency key already. `at`: when it was accepted,
-    seconds since the epoch."""
+    """`id` is that of another conversation where one of the tenant's has the idempotency key already. `at`: when it
+    was accepted, seconds since the epoch."""
 
     id: str
     at: float
@@ -94,7 +94,7 @@ def out_calls(kept: Mapping[str, Conversation], call_ids: Sequence[str]) -> list
 class Ledger(Protocol):
     def submit(self, *specs: ConversationSpec) -> list[Accepted]:
         """Accept: when this returns, each conversation is stored and due, in the order given. Doing it again changes
-        nothing, nor does a second conversation with the idempotency key of one that is kept."""
+        nothing, nor does a tenant's second conversation with the idempotency key of one that is kept."""
         ...
 
     def claim(self, only: str | None = None, room: int = LEAST_ROOM) -> Claim | Nothing:

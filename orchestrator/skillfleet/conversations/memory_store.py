@@ -83,17 +83,17 @@ class MemoryStore:
         self.dead: dict[str, float] = {}
         """Calls that were given up, by when."""
         self._kept: dict[str, Kept] = {}
-        self._by_key: dict[str, str] = {}
+        self._by_key: dict[tuple[str, str], str] = {}
 
     def keep(self, position: Conversation) -> Kept:
         kept = self._kept[position.id] = Kept(position)
         if key := position.spec.idempotency_key:
-            self._by_key[key] = position.id
+            self._by_key[position.spec.tenant, key] = position.id
         return kept
 
     def holder(self, spec: ConversationSpec) -> Kept | None:
-        """The conversation that this one is, or whose idempotency key it has."""
-        return self.find(spec.id) or self.find(self._by_key.get(spec.idempotency_key, ""))
+        """The conversation that this one is, or the one of its tenant whose idempotency key it has."""
+        return self.find(spec.id) or self.find(self._by_key.get((spec.tenant, spec.idempotency_key), ""))
 
     def find(self, conversation_id: str) -> Kept | None:
         kept = self._kept.get(conversation_id)

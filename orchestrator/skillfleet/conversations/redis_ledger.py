@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import redis
-from pydantic import ValidationError
 from redis.commands.core import Script
 from redis.exceptions import NoPermissionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
@@ -36,7 +35,7 @@ from .ledger import (
 from .models import Conversation, ConversationSpec, ToolRun
 from .retention import forget_expired
 from .schedule import LEAST_ROOM, RESEND_AFTER_S
-from .stored import OwnWritings, closed_runs, conversation_of, entry_of, paired, state_json
+from .stored import UNREADABLE, OwnWritings, closed_runs, conversation_of, entry_of, paired, state_json
 
 MAX_WAIT_S = (ON_DISK_WITHIN_MS + REPLICATED_WITHIN_MS) / 1000
 TIDY_EVERY_S = 60.0
@@ -110,7 +109,7 @@ class RedisLedger:
     def _add(self, spec: ConversationSpec, pipe: redis.client.Pipeline) -> None:
         started = Conversation.begun(spec)
         told = [part for entry in opening(started) for part in entry]
-        key = [self._idempotency(spec.idempotency_key)] if spec.idempotency_key else []
+        key = [self._idempotency(spec.tenant, spec.idempotency_key)] if spec.idempotency_key else []
         self._submit(
             client=pipe,
             keys=[keys.state(spec.id), keys.events(spec.id), keys.INDEX, *key],
@@ -134,9 +133,9 @@ class RedisLedger:
         state, calls, messages = paired(answer[5]), paired(answer[6]), answer[7]
         try:
             conversation, records = self._written.read(name, fence, state, messages), parse_records(calls)
-        except ValidationError as unreadable:
+        except UNREADABLE as unreadable:
             # Others are served meanwhile; it is looked at again when this lease ends.
-            log.error("conversation %s cannot be read: %s", name, unreadable)
+            log.error("conversation %s cannot be read: %r", name, unreadable)
             return Nothing(0.0, released)
         overtaken_at = int(mark or 0) / 1000
         cancel, pause = state.get("cancel") == "1", "pause" in state
@@ -177,7 +176,13 @@ class RedisLedger:
         return tuple(self._release(keys=[self._queue], args=[room, _LOOK_MS]))
 
     def calls(self, call_ids: Sequence[str]) -> list[tuple[Conversation, ToolRun]]:
-        return out_calls(self._stored([CallRef.of_call(call_id).conversation_id for call_id in call_ids]), call_ids)
+        kept: dict[str, Conversation] = {}
+        for name, state in self._states([CallRef.of_call(call_id).conversation_id for call_id in call_ids]).items():
+            try:
+                kept[name] = conversation_of(state, ())
+            except UNREADABLE as unreadable:
+                log.error("calls of conversation %s cannot be sent: %r", name, unreadable)
+        return out_calls(kept, call_ids)
 
     def renew(self, conversation_id: str, fence: int) -> bool:
         return self._renewed(conversation_id, fence, "0")
@@ -248,11 +253,14 @@ class RedisLedger:
 
     def _stored(self, names: Sequence[str]) -> dict[str, Conversation]:
         """Those that are kept, by name, without their messages."""
+        return {name: conversation_of(state, ()) for name, state in self._states(names).items()}
+
+    def _states(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
         names = list(dict.fromkeys(names))
         pipe = self._client.pipeline(transaction=False)
         for name in names:
             pipe.hgetall(keys.state(name))
-        return {name: conversation_of(state, ()) for name, state in zip(names, pipe.execute(), strict=True) if state}
+        return {name: state for name, state in zip(names, pipe.execute(), strict=True) if state}
 
     def _asked(self, script: Script, conversation_id: str) -> bool:
         answer = script(keys=[keys.state(conversation_id)], args=[conversation_id])

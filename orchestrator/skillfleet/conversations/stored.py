@@ -13,6 +13,9 @@ from .models import Conversation, ConversationSpec
 RUN = "run:"
 """Begins the fields of the state hash that hold the calls of closed turns."""
 
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError)
+"""What comes of data that this release cannot read: of a form that it does not know, or damaged."""
+
 MOST_KEPT = 256
 FENCES_A_TURN = 2
 """To let go raises the fence, and so does the next claim."""
@@ -42,7 +45,7 @@ def conversation_of(state: Mapping[str, str], messages: Iterable[str]) -> Conver
     """`messages`: the JSON of each.
 
     Raises:
-        pydantic.ValidationError: this release cannot read it.
+        UNREADABLE: this release cannot read it.
     """
     spec = ConversationSpec.model_validate_json(state["spec"])
     stored = json.loads(state["state"])

@@ -1,5 +1,6 @@
 """Whether a redis may hold conversations: what it says of itself, and what is to be thought of that."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -7,6 +8,9 @@ from typing import Any, cast
 import redis
 
 OLDEST = (6, 2)
+NUMBERS = re.compile(r"([0-9]+)(?:\.([0-9]+))?")
+"""What a version begins with; a release candidate's goes on in letters."""
+
 NEARLY_FULL = 0.8
 
 Facts = Mapping[str, str]
@@ -78,8 +82,11 @@ def judged(facts: Facts) -> list[Judgement]:
 
 def _unfit(facts: Facts) -> Iterator[Judgement]:
     version = facts["redis_version"]
-    if tuple(map(int, version.split(".")[:2])) < OLDEST:
-        fix = f"use Redis {'.'.join(map(str, OLDEST))} or newer, or Valkey"
+    fix = f"use Redis {'.'.join(map(str, OLDEST))} or newer, or Valkey"
+    numbers = NUMBERS.match(version)
+    if numbers is None:
+        yield Judgement(None, f"its version is {version!r}: whether it is new enough could not be checked", fix)
+    elif tuple(int(number or 0) for number in numbers.groups()) < OLDEST:
         yield Judgement(False, f"its version is {version}", fix, refused=True)
     if facts.get("redis_mode") == "cluster":
         fix = "use one without, watched by sentinels where it must survive"

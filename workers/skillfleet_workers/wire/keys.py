@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from .contract import DEFAULT_TENANT
+
 PREFIX = "skillfleet"
 
 
@@ -79,9 +81,12 @@ class FleetKeys:
         """Channel (publish and subscribe): the id of a conversation whose running calls are no longer wanted."""
         return f"{PREFIX}:control:{self.fleet}"
 
-    def idempotency(self, key: str) -> str:
-        """String: the id of the conversation that was submitted with this key."""
-        return f"{PREFIX}:idempotency:{self.fleet}:{key}"
+    def idempotency(self, tenant: str, key: str) -> str:
+        """String: the id of the tenant's conversation that was submitted with this key. No fleet and no tenant has a
+        colon in its name, but a key may."""
+        if tenant == DEFAULT_TENANT:
+            return f"{PREFIX}:idempotency:{self.fleet}:{key}"
+        return f"{PREFIX}:tenant-idempotency:{self.fleet}:{tenant}:{key}"
 
     @property
     def live(self) -> str:
