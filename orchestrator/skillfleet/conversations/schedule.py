@@ -30,8 +30,9 @@ def lease_s(recovery_s: float) -> float:
 
 
 def lost_after_s(recovery_s: float) -> float:
-    """A started call whose worker has not proved its life for this long is lost (workers prove it every second)."""
-    return 0.7 * recovery_s
+    """A started call whose worker has not proved its life for this long is lost. Workers prove it every second, and
+    may be late once."""
+    return max(2.1, 0.6 * recovery_s)
 
 
 LOST_AFTER_S = lost_after_s(RECOVERY_S)
