@@ -6,7 +6,6 @@ import pytest
 from tests.conformance.ledgers import DONE, TTL_S, WORLDS, World, claimed, commit_steps, sequence, submitted
 from tests.conversation_steps import asks, list_skills, make_spec, says
 
-from skillfleet.conversations.memory_store import LIVE_S, MAX_LIVE
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import Submitted, ToolFinished
 from skillfleet.errors import BadRequestError
@@ -14,6 +13,7 @@ from skillfleet.events import Entry, Position, token
 from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import CallRef
 from skillfleet_workers.wire.execution import Output
+from skillfleet_workers.wire.keys import LIVE_ENTRIES, LIVE_S
 
 FIRST = CallRef(conversation_id="c1", turn=1, index=0)
 AGAIN = FIRST.model_copy(update={"attempt": 2})
@@ -118,11 +118,11 @@ def test_however_much_is_told_live_no_event_goes_and_the_newest_stays(world: Wor
     submitted(world)
     claim = claimed(world)
     before = sequence(world)
-    for first in range(0, 2 * MAX_LIVE, 100):
+    for first in range(0, 2 * LIVE_ENTRIES, 100):
         assert world.ledger.tell_live("c1", claim.fence, [token(1, str(n)) for n in range(first, first + 100)])
     kept = lives(world)
-    assert MAX_LIVE <= len(kept) < 1.2 * MAX_LIVE
-    assert kept[-1].data["text"] == str(2 * MAX_LIVE - 1)
+    assert LIVE_ENTRIES <= len(kept) < 1.2 * LIVE_ENTRIES
+    assert kept[-1].data["text"] == str(2 * LIVE_ENTRIES - 1)
     assert sequence(world) == before
 
 

@@ -109,7 +109,7 @@ def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> I
     heartbeat = Heartbeat(ledger)
     control = ControlChannel(client, FleetKeys(settings.fleet).control, heartbeat.call_off)
     app = make_celery(settings, queue=queue)
-    app.conf.update(worker_consumer=f"{__package__}.consumer:Consumer", broker_connection_max_retries=None)
+    app.conf.worker_consumer = f"{__package__}.consumer:Consumer"
     blobs = Blobs(client, settings.result_ttl_hours * 3600)
     terms = SkillTerms(catalog, lambda skill: runtime.isolation_of(skill, skill.root))
     register_tasks(app, toolbox, CallRunner(ledger, heartbeat, name, terms, blobs))

@@ -16,19 +16,19 @@ else
   end)
 end
 
--- Where nothing is ready any more, nothing rings: what has rung is answered.
-local idle_ms = 0
-if not only and surely_empty(ready_queue(due)) then
-  redis.call('DEL', KEYS[2])
-  local next = redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')[2]
-  idle_ms = next and math.max(0, math.ceil(tonumber(next) - now)) or lease_ms
+local function ms_until_due()
+  local at = only and redis.call('ZSCORE', due, only) or not only and redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')[2]
+  return at and math.max(0, math.ceil(tonumber(at) - now))
 end
 
+-- Where nothing is ready any more, nothing rings: what has rung is answered.
+local idle = not only and surely_empty(ready_queue(due))
+if idle then redis.call('DEL', KEYS[2]) end
+
 if not id then
-  local at = only and redis.call('ZSCORE', due, only) or not only and redis.call('ZRANGE', due, 0, 0, 'WITHSCORES')[2]
-  local wait_ms = at and math.max(0, math.ceil(tonumber(at) - now)) or -1
-  return {release(queue, tonumber(ARGV[4]), tonumber(ARGV[5])), false, wait_ms}
+  return {release(queue, tonumber(ARGV[4]), tonumber(ARGV[5])), false, ms_until_due() or -1}
 end
+local idle_ms = idle and (ms_until_due() or lease_ms) or 0
 local state, calls = state_key(id), calls_key(id)
 local kept = redis.call('HMGET', state, 'out', 'state')
 local out = kept[1]

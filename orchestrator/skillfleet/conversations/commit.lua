@@ -57,7 +57,7 @@ for key, again in string.gmatch(sends, '([%d.]+):(%d)') do
   end
 end
 for _, call in ipairs(release(queue, room, look_ms, id)) do
-  answer[#answer + 1], soon = call, soon or string.match(call, '^(.*)%.%d+%.%d+$') == id
+  answer[#answer + 1], soon = call, soon or parts_of(call) == id
 end
 
 local turned = (held[8] ~= false) ~= (status == 'paused')

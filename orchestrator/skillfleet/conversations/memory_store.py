@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skillfleet_workers.wire.calls import CallRecord
+from skillfleet_workers.wire.keys import LIVE_ENTRIES, LIVE_S
 
 from ..events import Entry, EventType, LiveType
 from .fair import FIRST, FairQueue, Rank
@@ -17,9 +18,6 @@ from .models import Conversation, ConversationSpec
 
 MAX_BELLS = 64
 MAX_CALLED_OFF = 64
-MAX_LIVE = 1000
-LIVE_S = 600.0
-"""How long the live stream outlives its last entry, seconds."""
 
 
 @dataclass(slots=True)
@@ -33,7 +31,7 @@ class Kept:
     pause: float | None = None
     """Since when; None when it is not to be paused."""
     entries: list[Entry] = field(default_factory=list)
-    live: deque[Entry] = field(default_factory=lambda: deque(maxlen=MAX_LIVE))
+    live: deque[Entry] = field(default_factory=lambda: deque(maxlen=LIVE_ENTRIES))
     live_told: int = 0
     live_until: float = 0.0
     calls: dict[str, CallRecord] = field(default_factory=dict)

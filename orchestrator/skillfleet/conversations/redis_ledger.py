@@ -35,7 +35,7 @@ from .ledger import (
 from .models import Conversation, ConversationSpec, ToolRun
 from .retention import forget_expired
 from .schedule import LEAST_ROOM, RESEND_AFTER_S
-from .stored import UNREADABLE, OwnWritings, closed_runs, conversation_of, entry_of, paired, state_json
+from .stored import POSITION, UNREADABLE, OwnWritings, closed_runs, conversation_of, entry_of, paired, state_json
 
 MAX_WAIT_S = (ON_DISK_WITHIN_MS + REPLICATED_WITHIN_MS) / 1000
 TIDY_EVERY_S = 60.0
@@ -177,7 +177,8 @@ class RedisLedger:
 
     def calls(self, call_ids: Sequence[str]) -> list[tuple[Conversation, ToolRun]]:
         kept: dict[str, Conversation] = {}
-        for name, state in self._states([CallRef.of_call(call_id).conversation_id for call_id in call_ids]).items():
+        names = [CallRef.of_call(call_id).conversation_id for call_id in call_ids]
+        for name, state in self._states(names, POSITION).items():
             try:
                 kept[name] = conversation_of(state, ())
             except UNREADABLE as unreadable:
@@ -255,12 +256,16 @@ class RedisLedger:
         """Those that are kept, by name, without their messages."""
         return {name: conversation_of(state, ()) for name, state in self._states(names).items()}
 
-    def _states(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
+    def _states(self, names: Sequence[str], fields: Sequence[str] = ()) -> dict[str, dict[str, str]]:
+        """`fields`: nothing else of it is read; none: all."""
         names = list(dict.fromkeys(names))
         pipe = self._client.pipeline(transaction=False)
         for name in names:
-            pipe.hgetall(keys.state(name))
-        return {name: state for name, state in zip(names, pipe.execute(), strict=True) if state}
+            pipe.hmget(keys.state(name), fields) if fields else pipe.hgetall(keys.state(name))
+        rows = dict(zip(names, pipe.execute(), strict=True))
+        if fields:
+            return {name: dict(zip(fields, row, strict=True)) for name, row in rows.items() if row[0]}
+        return {name: state for name, state in rows.items() if state}
 
     def _asked(self, script: Script, conversation_id: str) -> bool:
         answer = script(keys=[keys.state(conversation_id)], args=[conversation_id])

@@ -10,6 +10,9 @@ from .ledger import FORMAT
 from .messages import Message
 from .models import Conversation, ConversationSpec
 
+POSITION = ("spec", "state", "created")
+"""Fields of the state hash that tell where a conversation stands, without the calls of closed turns."""
+
 RUN = "run:"
 """Begins the fields of the state hash that hold the calls of closed turns."""
 

@@ -18,12 +18,12 @@ if tonumber(held[4] or 0) < tonumber(ARGV[5]) then
   tell(KEYS[1], KEYS[3], 'failed', ARGV[6])
   -- Whoever holds the conversation now has not seen it.
   redis.call('HSET', KEYS[1], 'news', redis.call('HGET', KEYS[1], 'fence'))
-  ring(string.match(KEYS[1], '{(.-)}'))
+  ring(id_of(KEYS[1]))
   return 'again'
 end
 redis.call('HSET', KEYS[2], call .. ':result', ARGV[3])
 tell(KEYS[1], KEYS[3], 'result', ARGV[4])
 if all_in(out, KEYS[2]) then
-  ring(string.match(KEYS[1], '{(.-)}'))
+  ring(id_of(KEYS[1]))
 end
 return 'recorded'

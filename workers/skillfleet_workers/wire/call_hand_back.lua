@@ -8,6 +8,6 @@ if held[3] ~= ARGV[2] then
   tell(KEYS[1], KEYS[3], kind, ARGV[4])
   -- Whoever holds the conversation now has not seen it.
   redis.call('HSET', KEYS[1], 'news', redis.call('HGET', KEYS[1], 'fence'))
-  ring(string.match(KEYS[1], '{(.-)}'))
+  ring(id_of(KEYS[1]))
 end
 return 'handed_back'

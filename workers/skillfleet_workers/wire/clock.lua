@@ -19,11 +19,6 @@ local function terminal(status)
   return status == 'completed' or status == 'failed' or status == 'cancelled' or status == 'expired'
 end
 
--- Whether nothing new of it may be started: the answer is since when.
-local function paused(state)
-  return redis.call('HGET', state, 'pause')
-end
-
 -- Ended, or bound to: cancelled, or past its deadline, which waits for what is paused. What comes in from then on is
 -- not wanted.
 local function bound(status, cancel, deadline, pause)
@@ -64,7 +59,7 @@ end
 -- One entry of a conversation's live stream, which forgets: its number is that of the event that it comes after.
 -- The stream goes some time after its last entry, which is before its conversation goes.
 local function tell_live(state, live, kind, data)
-  redis.call('XADD', live, 'MAXLEN', '~', 1000, '*', 'seq', redis.call('HGET', state, 'seq'), 'at', now_ms(),
+  redis.call('XADD', live, 'MAXLEN', '~', LIVE_ENTRIES, '*', 'seq', redis.call('HGET', state, 'seq'), 'at', now_ms(),
     'type', kind, 'data', data)
-  redis.call('EXPIRE', live, 600)
+  redis.call('EXPIRE', live, LIVE_S)
 end

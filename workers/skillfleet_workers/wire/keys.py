@@ -41,6 +41,10 @@ def blob(conversation_id: str, digest: str) -> str:
     return f"{PREFIX}:{{{conversation_id}}}:blob:{digest}"
 
 
+LIVE_ENTRIES = 1000
+LIVE_S = 600
+"""A live stream holds about so many entries, and outlives the last one for so long, seconds."""
+
 READY, HELD, WAITING, SENT, MARK = ":ready", ":held:", ":waiting", ":sent", ":mark"
 """What the scripts append to the name of a due set (the first two) and of a tool queue."""
 

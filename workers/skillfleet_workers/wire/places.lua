@@ -4,6 +4,10 @@ local function call_of(id, key)
   return id .. '.' .. key
 end
 
+local function parts_of(call)
+  return string.match(call, '^(.*)%.(%d+%.%d+)$')
+end
+
 local function give_place(base, id, key)
   local now = now_ms()
   redis.call('ZADD', base .. SENT, now, call_of(id, key))
@@ -39,7 +43,7 @@ local function release(base, room, look_ms, own)
   for _ = 1, free_places(base, room) do
     local call = take(base .. WAITING)
     if not call then break end
-    local id, key = string.match(call, '^(.*)%.(%d+%.%d+)$')
+    local id, key = parts_of(call)
     local due = redis.call('HGET', state_key(id), 'due')
     if due then
       give_place(base, id, key)

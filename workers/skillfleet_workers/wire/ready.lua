@@ -9,6 +9,10 @@ local function not_ready(due, tenant, id)
   return withdraw(ready_queue(due), FIRST, id) or withdraw(ready_queue(due), tenant, id)
 end
 
+local function id_of(state)
+  return string.match(state, '{(.-)}')
+end
+
 local function tenant_of(state)
   return redis.call('HGET', state, 'tenant') or DEFAULT_TENANT
 end
