@@ -62,7 +62,7 @@ def _skills(settings: WorkerSettings) -> Iterator[Finding]:
         yield Finding(area="skills", what=folder, ok=False, detail=f"skipped: {reason}", fix="mend its SKILL.md")
     for skill in skills:
         for problem in skill.problems:
-            yield Finding(area="skills", what=skill.name, ok=None, detail=problem)
+            yield Finding(area="skills", what=skill.name, ok=None, detail=str(problem), fix=problem.fix)
 
 
 def _interpreters() -> Iterator[Finding]:

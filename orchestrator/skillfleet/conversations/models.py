@@ -10,7 +10,10 @@ from skillfleet_workers.wire.contract import (
     TASK_BY_TOOL,
     CallRef,
     Effects,
+    Governing,
     TaskSpec,
+    UsedSkill,
+    skill_of,
 )
 
 from .messages import Message, ToolDefinition
@@ -38,8 +41,10 @@ class ConversationSpec(ConversationModel):
     empty: the orchestrator's own default. `skills`: the only ones it may use.
 
     Of a conversation that goes on from another (`parent_id`), `opening` is what was said there, and `scripts` what
-    the skills that were read there offer. `script_start`: how many assistant messages stand before the first reply
-    of `script`. Tenants share the fleet alike; `priority` counts among a tenant's own.
+    the skills that were read there offer, `activated` those that were activated. `script_start`: how many assistant
+    messages stand before the first reply of `script`. `parent_call`: the call (CallRef.call_id) of the parent that it
+    works on, and whose result is its answer; `depth`: how many conversations stand above it so. Tenants share the fleet
+    alike; `priority` counts among a tenant's own.
     """
 
     id: str
@@ -52,6 +57,9 @@ class ConversationSpec(ConversationModel):
     skills: tuple[str, ...] | None = None
     limits: Limits = Limits()
     scripts: tuple["OfferedScript", ...] = ()
+    activated: tuple["ActivatedSkill", ...] = ()
+    parent_call: str = ""
+    depth: int = 0
     tenant: str = DEFAULT_TENANT
     priority: int = DEFAULT_PRIORITY
     idempotency_key: str = ""
@@ -94,6 +102,15 @@ class OfferedScript(ConversationModel):
         return self.model_dump(include={"skill_name", "script"})
 
 
+class ActivatedSkill(ConversationModel):
+    """A skill whose instructions stand in the transcript. `turn`: when it was activated, 0: in the conversation that
+    this one goes on from. The last one governs, until the answer (`governs`)."""
+
+    governing: Governing
+    turn: int = 0
+    governs: bool = True
+
+
 class ToolRun(ConversationModel):
     """One tool call of one turn. `name` is what the model called, `tool` (empty: the same) the contract's tool that
     it stands for. `status` is None while it is out; then a ScriptExecution's status, `succeeded` or
@@ -117,6 +134,8 @@ class ToolRun(ConversationModel):
     losses: int = 0
     effects: Effects | None = None
     said: str = ""
+    child: str = ""
+    governing: Governing | None = None
 
     @property
     def key(self) -> str:
@@ -146,14 +165,14 @@ class ToolRun(ConversationModel):
 
     @property
     def skill(self) -> str | None:
-        name = self.request.get("skill_name")
-        return name if isinstance(name, str) else None
+        return skill_of(self.request)
 
 
 class Conversation(ConversationModel):
     """Spec, position and history. Times are seconds since the epoch by the ledger's clock. `paused_s`: how long it
     has been paused altogether, as the ledger counts it; that time is not held against it. `dropped`: how many results
-    came late or twice, likewise."""
+    came late or twice, likewise. `snapshot`: the id of the Snapshot of skills that it keeps to, empty: none yet;
+    `activated`: the skills whose instructions stand in its transcript; `used`: those that its calls really used."""
 
     spec: ConversationSpec
     status: Status = "queued"
@@ -161,6 +180,9 @@ class Conversation(ConversationModel):
     messages: tuple[Message, ...] = ()
     runs: tuple[ToolRun, ...] = ()
     scripts: tuple[OfferedScript, ...] = ()
+    snapshot: str = ""
+    activated: tuple[ActivatedSkill, ...] = ()
+    used: tuple[UsedSkill, ...] = ()
     usage: Usage = Usage()
     answer: str | None = None
     error: Problem | None = None
@@ -170,7 +192,7 @@ class Conversation(ConversationModel):
 
     @classmethod
     def begun(cls, spec: ConversationSpec) -> Self:
-        return cls(spec=spec, messages=spec.opening, scripts=spec.scripts)
+        return cls(spec=spec, messages=spec.opening, scripts=spec.scripts, activated=spec.activated)
 
     @property
     def id(self) -> str:

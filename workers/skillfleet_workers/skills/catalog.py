@@ -11,6 +11,7 @@ from ..wire.contract import ToolError
 from ..wire.shown import is_text, short
 from .models import Skill, Skipped
 from .paths import SKIPPED_FOLDERS, open_inside
+from .problems import Problem
 from .skill_md import read_skill_md
 
 DOCUMENTATION = "SKILL.md"
@@ -97,17 +98,17 @@ class SkillCatalog:
         except OSError as failed:
             if failed.errno == errno.ENAMETOOLONG:
                 return None
-            return Skipped(name, f"its folder cannot be read: {failed.strerror}")
+            return _skipped(name, f"its folder cannot be read: {failed.strerror}")
 
     def _refreshed(self, root: Path, name: str) -> Skill | Skipped | None:
         if not is_text(name):
-            return Skipped(os.fsencode(name).decode("utf-8", "replace"), "its name is not UTF-8")
+            return _skipped(os.fsencode(name).decode("utf-8", "replace"), "its name is not UTF-8")
         folder = root / name
         status = folder.lstat()
         if stat.S_ISLNK(status.st_mode):
             folder, status = Path(os.path.realpath(folder, strict=True)), folder.stat()
             if root not in folder.parents:
-                return Skipped(name, "it is a symlink out of the skills folder")
+                return _skipped(name, "it is a symlink out of the skills folder")
         if not stat.S_ISDIR(status.st_mode):
             return None
         known = self._known.get(name)
@@ -119,6 +120,10 @@ class SkillCatalog:
             known = _Known(folder, _stamp(status), documentation, stamp, result)
             self._known[name] = known
         return known.result
+
+
+def _skipped(name: str, why: str) -> Skipped:
+    return Skipped(name, Path(name), (Problem("unreadable", why, "", "."),))
 
 
 def _still_holds(known: _Known, folder: Path, status: os.stat_result) -> bool:
@@ -144,7 +149,7 @@ def _read(name: str, folder: Path, documentation: str | None) -> Skill | Skipped
         return skill
     file = open_inside(folder, documentation)
     if isinstance(file, ToolError):
-        return Skipped(name, f"{documentation}: {file.message.rstrip('.')}")
+        return _skipped(name, f"{documentation}: {file.message.rstrip('.')}")
     with file:
         return read_skill_md(skill, file.read(HEAD_BYTES))
 

@@ -1,13 +1,15 @@
-"""What a skill folder is to the rest of the worker."""
+"""What a skill folder is to the rest of the worker: one model, whatever the format it was written in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ..wire.contract import Effects
+from .problems import Problem
 
 NO_DESCRIPTION = "No description."
+NO_VERSION = "0.0.0"
 
 WITHHELD = ("LLM_", "SKILLFLEET_REDIS")
 """No skill is given a variable of the worker whose name starts like this, whatever it declares."""
@@ -15,6 +17,22 @@ WITHHELD = ("LLM_", "SKILLFLEET_REDIS")
 InputMode = Literal["text", "json", "ndjson"]
 SkillNetwork = Literal["none", "host"]
 RuntimeChoice = Literal["auto", "warm", "process", "container"]
+Scope = Literal["project", "user", "system"]
+"""Which root a skill was found under; the first shadows the others."""
+
+Format = Literal["skill_md", "skill_json", "registry", "bare"]
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """What a host must have (seed 004): all `bins`, one of `any_bins`, all variables of `env`, one of `os`, and every
+    `config` key with a value in the skill's configuration."""
+
+    bins: tuple[str, ...] = ()
+    any_bins: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    os: tuple[str, ...] = ()
+    config: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +44,14 @@ class Skill:
     is run again. `env` names the variables that its scripts may see, `allowed_tools` what SKILL.md allows (None: it
     does not say). `protocol` maps a script's name to how it is fed. `effects`: whether its scripts may be run twice.
     `spec` and `context` are paths of JSON files in it, for code that may also import `imports`. What no
-    key of `metadata.skillfleet` says is None, or the default shown. `problems` are warnings: the skill works.
+    key of `metadata.skillfleet` says is None, or the default shown.
+
+    Seed 004: `model`, `fork` (`context: fork`), `agent`, `argument_hint`, `disable_model_invocation`,
+    `user_invocable`, `pre_hook` and `post_hook` (commands), `emoji`, `primary_env`, `requires`, `always`. Seed 002:
+    `parameters_schema` and `returns_schema` (of the script `entry`, else of the only one), `dependencies` (`name`, or
+    `name@version`), `tags`. Seed 003: `display_name`, `author`, `homepage`, `priority`, `capabilities`, `prompt` (the
+    file of its behavioural prompt), `config_schema`, and `config` (the user's values, as its config.json has them,
+    before variables are filled in). `queue`: the workers that it asks for. `problems` are warnings: the skill works.
     """
 
     name: str
@@ -34,7 +59,7 @@ class Skill:
     description: str = NO_DESCRIPTION
     documentation: str | None = None
     body_offset: int = 0
-    version: str = "0.0.0"
+    version: str = NO_VERSION
     timeout: int | None = None
     max_retries: int = 0
     requirements: tuple[str, ...] = ()
@@ -54,7 +79,37 @@ class Skill:
     spec: str | None = None
     context: str | None = None
     imports: tuple[str, ...] = ()
-    problems: tuple[str, ...] = ()
+    license: str = ""
+    compatibility: str = ""
+    model: str = ""
+    fork: bool = False
+    agent: str = ""
+    argument_hint: str = ""
+    disable_model_invocation: bool = False
+    user_invocable: bool = True
+    pre_hook: str = ""
+    post_hook: str = ""
+    emoji: str = ""
+    primary_env: str = ""
+    requires: Requirements = Requirements()
+    always: bool = False
+    parameters_schema: Mapping[str, Any] | None = field(default=None, hash=False)
+    returns_schema: Mapping[str, Any] | None = field(default=None, hash=False)
+    entry: str | None = None
+    dependencies: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    queue: str = ""
+    display_name: str = ""
+    author: str = ""
+    homepage: str = ""
+    priority: int = 50
+    capabilities: tuple[str, ...] = ()
+    prompt: str | None = None
+    config_schema: Mapping[str, Any] | None = field(default=None, hash=False)
+    config: Mapping[str, Any] | None = field(default=None, hash=False)
+    formats: tuple[Format, ...] = ()
+    scope: Scope = "project"
+    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,4 +117,9 @@ class Skipped:
     """A folder that could not be loaded as a skill, and why."""
 
     name: str
-    reason: str
+    root: Path
+    problems: tuple[Problem, ...]
+
+    @property
+    def reason(self) -> str:
+        return "; ".join(problem.message for problem in self.problems)

@@ -8,6 +8,7 @@ from typing import Any
 from .declared_values import declared, shown
 from .frontmatter import FrontmatterError, split
 from .models import NO_DESCRIPTION, Skill, Skipped
+from .problems import Problem
 
 MAX_NAME = 64
 MAX_DESCRIPTION = 1024
@@ -22,18 +23,18 @@ def read_skill_md(skill: Skill, head: bytes) -> Skill | Skipped:
     try:
         fields, body_offset = split(head)
     except FrontmatterError as wrong:
-        return Skipped(skill.name, f"{skill.documentation}: {wrong}")
+        return _skipped(skill, f"{skill.documentation}: {wrong}")
     if fields is None:
         text = head[body_offset:].decode("utf-8", "replace")
         return replace(
             skill,
             description=first_paragraph(text) or NO_DESCRIPTION,
             body_offset=body_offset,
-            problems=(*skill.problems, *_name_problems(skill.name)),
+            problems=_told(skill, _name_problems(skill.name)),
         )
     description = fields.get("description")
     if not isinstance(description, str) or not description.strip():
-        return Skipped(skill.name, f"{skill.documentation}: its frontmatter has no description")
+        return _skipped(skill, f"{skill.documentation}: its frontmatter has no description")
     return _filled(replace(skill, description=description.strip(), body_offset=body_offset), fields)
 
 
@@ -42,12 +43,20 @@ def _filled(skill: Skill, fields: dict[str, Any]) -> Skill:
     metadata = metadata if isinstance(metadata, dict) else {}
     own = metadata.get("skillfleet")
     own = own if isinstance(own, dict) else {}
-    problems = [*skill.problems, *_name_problems(skill.name, fields.get("name"))]
+    problems = _name_problems(skill.name, fields.get("name"))
     if len(skill.description) > MAX_DESCRIPTION:
         problems.append(f"the description is longer than {MAX_DESCRIPTION} characters")
     values = declared(fields, own, problems)
     version = _version(fields.get("version", metadata.get("version")), problems) or skill.version
-    return replace(skill, **values, version=version, problems=tuple(problems))
+    return replace(skill, **values, version=version, problems=_told(skill, problems))
+
+
+def _told(skill: Skill, said: list[str]) -> tuple[Problem, ...]:
+    return tuple(Problem("frontmatter", what, "", skill.documentation or "") for what in said)
+
+
+def _skipped(skill: Skill, why: str) -> Skipped:
+    return Skipped(skill.name, skill.root, (Problem("unreadable", why, "", skill.documentation or ""),))
 
 
 def first_paragraph(markdown: str) -> str:

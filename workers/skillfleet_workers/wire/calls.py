@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 import redis
 
 from . import keys
-from .contract import CallRef, Effects, ScriptTool, WireModel
+from .contract import CallRef, Effects, Governing, ScriptTool, UsedSkill, WireModel
 from .execution import Output
 from .lua import lua
 
@@ -20,7 +20,8 @@ HandedBack = Literal["handed_back", "duplicate", "ended"]
 
 class CallResult(WireModel):
     """What the ledger keeps of a call: its status, what the model is shown, what people see of it, and the
-    `tools` that it brings: the scripts of a skill that was read."""
+    `tools` that it brings: the scripts of a skill that was read. `used`: the skill that it was about; `governing`:
+    the skill that it activated."""
 
     status: str
     shown: str
@@ -29,10 +30,12 @@ class CallResult(WireModel):
     runtime: str = ""
     ms: float = 0.0
     tools: tuple[ScriptTool, ...] = ()
+    used: UsedSkill | None = None
+    governing: Governing | None = None
 
     def told(self, key: str) -> dict[str, Any]:
         """What followers see of it."""
-        return {"key": key, **self.model_dump(mode="json", exclude={"shown", "tools"})}
+        return {"key": key, **self.model_dump(mode="json", exclude={"shown", "tools", "used", "governing"})}
 
     def told_of_failure(self, key: str) -> dict[str, Any]:
         """What followers see where the failure is no result, for the call is run again."""

@@ -4,6 +4,7 @@ Requests and results only grow: a field may be added with a default, none is ren
 A request model's docstring and fields are what the language model is told about the tool.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, Self, TypeVar
 
@@ -95,9 +96,19 @@ class ExecuteCode(WireModel):
     timeout: int | None = TIMEOUT
 
 
+class ActivateSkill(WireModel):
+    """Activate a skill: its full instructions come back, and govern what you do until you activate another skill or
+    answer. Activate a skill as soon as its description fits the task, before you work on it."""
+
+    name: str = Field(description="Name of the skill, as it is listed")
+    arguments: str = Field(default="", description="What the skill is to work on, where it asks for arguments")
+
+
 class SkillSummary(WireModel):
     name: str
     description: str
+    version: str = ""
+    tags: tuple[str, ...] = ()
 
 
 class SkillList(WireModel):
@@ -108,13 +119,14 @@ class ScriptTool(WireModel):
     """A script of a skill as a tool of its own: `tool` is its name, `script` its path in the skill.
 
     Where `tool` is one of the contract's own, that one is offered: `script` is empty, and `description` tells what
-    the model will find in this skill.
+    the model will find in this skill. `parameters`: the JSON Schema of its arguments, where the skill has one.
     """
 
     tool: str
     script: str
     description: str = ""
     language: str
+    parameters: dict[str, Any] | None = None
 
 
 class Document(WireModel):
@@ -130,6 +142,42 @@ class Document(WireModel):
     scripts: tuple[ScriptTool, ...] = ()
 
 
+class UsedSkill(WireModel):
+    """Which state of which skill a call really used."""
+
+    name: str
+    version: str
+    digest: str
+
+
+class Governing(WireModel):
+    """What an activated skill decides until the next activation or the answer (seed 004). `allowed_tools` None: it
+    forbids nothing. `model` empty: it has no wish. `fork`: its instructions are worked on by a child conversation,
+    not by the one that activated it."""
+
+    skill: str
+    digest: str = ""
+    version: str = ""
+    model: str = ""
+    allowed_tools: tuple[str, ...] | None = None
+    pre_hook: str = ""
+    post_hook: str = ""
+    fork: bool = False
+    agent: str = ""
+
+
+class SkillContent(WireModel):
+    """An activated skill: its instructions, with commands and arguments filled in (`text`), and the files that it
+    has. `scripts`: what it can run."""
+
+    skill_name: str
+    text: str
+    arguments: str = ""
+    resources: tuple[str, ...] = ()
+    scripts: tuple[ScriptTool, ...] = ()
+    governing: Governing
+
+
 class ToolError(WireModel):
     """A failure that the model can read and correct: a value, never an exception."""
 
@@ -139,7 +187,7 @@ class ToolError(WireModel):
 
 
 Request = TypeVar("Request", bound=WireModel)
-Result = SkillList | Document | ScriptExecution | ToolError
+Result = SkillList | Document | SkillContent | ScriptExecution | ToolError
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +208,7 @@ class TaskSpec(Generic[Request]):
 
 LIST_SKILLS = TaskSpec("skills.list", "list_skills", ListSkills, SkillList, "pure")
 GET_SKILL = TaskSpec("skills.get", "get_skill", GetSkill, Document, "pure")
+ACTIVATE = TaskSpec("skills.activate", "skill", ActivateSkill, SkillContent, "idempotent")
 READ_FILE = TaskSpec("skills.read_file", "read_file_in_skill", ReadFileInSkill, Document, "pure")
 RUN_PYTHON = TaskSpec("skills.run_python", "run_python_script", RunPythonScript, ScriptExecution, "unsafe")
 RUN_SCRIPT = TaskSpec("skills.run_script", "run_skill_script", RunSkillScript, ScriptExecution, "unsafe")
@@ -167,9 +216,15 @@ SEARCH_SPEC = TaskSpec("skills.search", "search", SearchSpec, ScriptExecution, "
 EXECUTE_CODE = TaskSpec("skills.execute", "execute", ExecuteCode, ScriptExecution, "unsafe", on_demand=True)
 
 TASKS: tuple[TaskSpec[Any], ...] = (
-    LIST_SKILLS, GET_SKILL, READ_FILE, RUN_PYTHON, RUN_SCRIPT, SEARCH_SPEC, EXECUTE_CODE,
+    LIST_SKILLS, GET_SKILL, ACTIVATE, READ_FILE, RUN_PYTHON, RUN_SCRIPT, SEARCH_SPEC, EXECUTE_CODE,
 )  # fmt: skip
 TASK_BY_TOOL = {spec.tool: spec for spec in TASKS}
+
+
+def skill_of(request: Mapping[str, Any]) -> str | None:
+    """The skill that a request is about; None: about none."""
+    name = request.get("skill_name", request.get("name"))
+    return name if isinstance(name, str) else None
 
 
 DEFAULT_TENANT = "default"
@@ -214,10 +269,15 @@ class CallRef(WireModel):
 
 class CallMessage(WireModel):
     """The one argument of every task. `skills`: the only skills that this conversation may use; None: all.
-    `references`: fields of the request that travel by reference, each with its key."""
+    `references`: fields of the request that travel by reference, each with its key. `snapshot`: the id of the
+    Snapshot that the conversation keeps to, and `digest` of the request's skill in it; empty: whatever there is now.
+    `governing`: the skill whose hooks run around the call."""
 
     ref: CallRef
     request: dict[str, Any]
     skills: tuple[str, ...] | None = None
     sent_at: float = Field(default=0.0, description="Seconds since the epoch, by the sender's clock")
     references: dict[str, str] = Field(default_factory=dict)
+    snapshot: str = ""
+    digest: str = ""
+    governing: Governing | None = None

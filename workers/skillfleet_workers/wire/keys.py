@@ -41,6 +41,11 @@ def blob(conversation_id: str, digest: str) -> str:
     return f"{PREFIX}:{{{conversation_id}}}:blob:{digest}"
 
 
+def snapshot(snapshot_id: str) -> str:
+    """String: JSON of a Snapshot of skills, under its hash."""
+    return f"{PREFIX}:snapshot:{snapshot_id}"
+
+
 LIVE_ENTRIES = 1000
 LIVE_S = 600
 """A live stream holds about so many entries, and outlives the last one for so long, seconds."""

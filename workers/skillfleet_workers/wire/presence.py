@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Literal, cast
 
 import redis
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from .contract import WireModel
 from .keys import FleetKeys
@@ -20,7 +20,8 @@ log = logging.getLogger(__name__)
 
 class LiveProcess(WireModel):
     """`lone`: serves a single submit and takes nothing else; `queue`: where it takes its calls from, empty: from the
-    fleet's own. The rest is what `doctor` shows."""
+    fleet's own. `snapshot`: the id of the Snapshot of its skills; `routes`: whose calls it takes besides; `health`:
+    of the skills that are not healthy. The rest is what `doctor` shows."""
 
     role: Role
     name: str
@@ -32,6 +33,9 @@ class LiveProcess(WireModel):
     skills: tuple[str, ...] = ()
     isolation: str = ""
     runtimes: tuple[str, ...] = ()
+    snapshot: str = ""
+    routes: tuple[str, ...] = ()
+    health: dict[str, str] = Field(default_factory=dict)
 
     @property
     def member(self) -> str:

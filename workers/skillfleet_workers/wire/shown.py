@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from .contract import Document, Result, SkillList, ToolError
+from .contract import Document, Result, SkillContent, SkillList, ToolError
 from .execution import RESULT_EVENT, ScriptExecution
 
 SHOWN_LIMIT_CHARS = 24_000
@@ -25,6 +25,8 @@ def shown_to_model(result: Result) -> str:
             return json.dumps([s.model_dump() for s in result.skills], ensure_ascii=False)
         case Document():
             return result.text + _read_on(result) + _scripts(result)
+        case SkillContent():
+            return result.text
         case ScriptExecution():
             return json.dumps(_shown_execution(result), ensure_ascii=False)
         case ToolError():
@@ -67,6 +69,8 @@ def output_tail(result: Result, limit: int = 400) -> str:
             text = ", ".join(s.name for s in result.skills)
         case Document():
             text = f"{result.path}: {result.total_bytes} bytes"
+        case SkillContent():
+            text = f"{result.skill_name} is active"
         case ToolError():
             text = result.message
     return text if len(text) <= limit else "…" + text[-limit:]
