@@ -23,6 +23,7 @@ from .conversations.driver import Driver, Models
 from .conversations.models import Conversation, ConversationSpec, Problem, ToolRun
 from .conversations.redis_ledger import RedisLedger
 from .conversations.schedule import lease_s, room_for
+from .llm.adapters import adapted, registered
 from .llm.base import LanguageModel
 from .llm.openai import OpenAIModel
 from .llm.scripted import ScriptedModel
@@ -65,7 +66,7 @@ class CeleryCalls:
 
 
 def models_of(settings: OrchestratorSettings) -> Models:
-    """Which model answers a conversation: its own script, or the provider of the settings."""
+    """Which model answers a conversation: its own script, an adapter of others, or the provider of the settings."""
 
     @lru_cache(maxsize=64)
     def provider(name: str) -> LanguageModel | Problem:
@@ -79,7 +80,8 @@ def models_of(settings: OrchestratorSettings) -> Models:
     def choose(spec: ConversationSpec) -> LanguageModel | Problem:
         if spec.script is not None:
             return ScriptedModel.of(spec.script, spec.script_start)
-        return provider(spec.model or settings.llm_model_name or "")
+        name = spec.model or settings.llm_model_name or ""
+        return adapted(name) if registered(name) else provider(name)
 
     return choose
 

@@ -43,8 +43,8 @@ class ConversationSpec(ConversationModel):
     Of a conversation that goes on from another (`parent_id`), `opening` is what was said there, and `scripts` what
     the skills that were read there offer, `activated` those that were activated. `script_start`: how many assistant
     messages stand before the first reply of `script`. `parent_call`: the call (CallRef.call_id) of the parent that it
-    works on, and whose result is its answer; `depth`: how many conversations stand above it so. Tenants share the fleet
-    alike; `priority` counts among a tenant's own.
+    works on, and whose result is its answer; `depth`: how many conversations stand above it so. Tenants share
+    the fleet alike; `priority` counts among a tenant's own.
     """
 
     id: str

@@ -13,6 +13,7 @@ from skillfleet_workers.wire.presence import LiveProcess, live_processes
 from ..app import make_ledger
 from ..conversations.redis_ledger import RedisLedger
 from ..errors import FleetError, NoBrokerError, NoFleetError
+from ..llm.adapters import registered
 from ..settings import OrchestratorSettings
 from .lone import LoneFleet, lone_name
 from .redis_server import PrivateRedis
@@ -92,7 +93,8 @@ class Access:
                 + ("" if self._settings.redis_url else ", or submit without --detach")
             )
         for model in models:
-            self._settings.require_model(model)
+            if not registered(model):
+                self._settings.require_model(model)
         if self._lone is None:
             self._lone = LoneFleet(self._settings, make_ledger(self._settings, lone=self._name), self._name)
             self._stack.callback(self._lone.close)

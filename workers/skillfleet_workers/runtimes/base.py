@@ -14,7 +14,8 @@ class RuntimeUnavailableError(Exception):
 
 
 Network = Literal["none", "host"]
-RuntimeChoice = Literal["auto", "warm", "process", "container"]
+RuntimeChoice = str
+"""`auto`, `warm`, `process`, `container`, or the name of a runtime that others have registered."""
 Language = Literal["python", "shell", "javascript", "ruby", "perl"]
 
 

@@ -49,8 +49,12 @@ class Offer:
 
 
 def chosen(choice: RuntimeChoice, offers: Mapping[str, Offer], minimum: Isolation) -> str | None:
-    """None: this worker has none that will do (pure)."""
-    fitting = (name for name in ANSWERS[choice] if name in offers and at_least(offers[name].isolation, minimum))
+    """None: this worker has none that will do (pure). A runtime of others serves only who names it."""
+    fitting = (
+        name
+        for name in ANSWERS.get(choice, (choice,))
+        if name in offers and at_least(offers[name].isolation, minimum)
+    )
     return next(fitting, None)
 
 
@@ -77,7 +81,8 @@ class ChosenRuntime:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(name for name in FASTEST_FIRST if name in self._offers)
+        of_others = sorted(self._offers.keys() - set(FASTEST_FIRST))
+        return (*(name for name in FASTEST_FIRST if name in self._offers), *of_others)
 
     @property
     def isolation(self) -> Isolation:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..wire.execution import Isolation
+from ..wire.plugins import RUNTIMES, plugins
 from .base import RuntimeUnavailableError
 from .cgroups import Cgroups, find_cgroups
 from .choice import ChosenRuntime, Offer
@@ -38,9 +39,24 @@ def host_runtime(
             )
             if held or _engine_answers(container):
                 offers["container"] = Offer(container, container.isolation)
-        return offers
+        return {**_of_others(scratch), **offers}
 
     return ChosenRuntime(find, minimum)
+
+
+def _of_others(scratch: Path) -> dict[str, Offer]:
+    """Each entry point is called with the worker's scratch folder, and gives a Runtime that says its isolation."""
+    offers = {}
+    for plugin in plugins(RUNTIMES):
+        try:
+            made = None if plugin.trouble else plugin.value(scratch)
+            if made is not None:
+                offers[plugin.name] = Offer(made, made.isolation)
+        except Exception as wrong:  # noqa: BLE001  code of others: one that fails must not take the worker down
+            log.error("the runtime %s is not offered: %s: %s", plugin.name, type(wrong).__name__, wrong)
+        if plugin.trouble:
+            log.error("the runtime %s is not offered: %s", plugin.name, plugin.trouble)
+    return offers
 
 
 def _engine_answers(container: ContainerRuntime) -> bool:
