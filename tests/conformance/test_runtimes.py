@@ -48,6 +48,16 @@ class TestOutcome:
         done = bench.run("import time; time.sleep(600)", timeout_s=0.0001)
         assert (done.status, done.returncode, done.stderr) == ("timed_out", 124, "Timeout: killed after 0.0001 s\n")
 
+    def test_programs_of_the_worker_are_found_in_the_folders_that_it_names(self, bench: Bench) -> None:
+        tools = bench.folder / "tools"
+        tools.mkdir()
+        (tools / "greet").write_text("#!/bin/sh\necho hello\n")
+        (tools / "greet").chmod(0o755)
+        path = {"PATH": f"/usr/bin:/bin:{tools}", MARK: bench.mark}
+        script = "import subprocess; print(subprocess.run(['greet'], capture_output=True, text=True).stdout)"
+        done = bench.run(script, environment=path, programs=(tools,))
+        assert done.stdout == "hello\n\n", done.stderr
+
     def test_a_missing_interpreter_is_a_value(self, bench: Bench) -> None:
         done = bench.run("print(1)", interpreter=Path("/nowhere/python"))
         assert (done.status, done.returncode) == ("failed", None)

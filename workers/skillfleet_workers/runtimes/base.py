@@ -38,6 +38,7 @@ class RunRequest:
     `script` is source, or the path of a script inside the skill; `interpreter` runs it. `environment` is all that
     the script sees of the world, but for its work folder: the runtime adds HOME, TMPDIR and SKILLFLEET_OUTPUT_DIR.
     What the script leaves in the last is moved to `keep`. `preload`: modules that such scripts import.
+    `programs`: folders of the worker that its PATH names besides, and that are shown to it.
     `fresh_interpreter`: no fork of a warm one will do. `image`: of the container that the skill asks for. `hear`
     is told now and then what the script writes, and must return at once.
     """
@@ -60,6 +61,7 @@ class RunRequest:
     image: str | None = None
     runtime: RuntimeChoice = "auto"
     hear: Callable[[Output], None] | None = None
+    programs: tuple[Path, ...] = ()
 
 
 def work_variables(work: str, output: str) -> dict[str, str]:

@@ -31,7 +31,8 @@ ALL_PROCESSES = 0xEFFFFFFC
 def locks_for(request: RunRequest, work: Path, kernel: KernelLocks) -> Locks:
     """`work` is the run's own folder, the only one that it may change."""
     network = request.network == "host"
-    paths = (request.skill_root, *interpreter_paths(request.interpreter)) if kernel.landlock_abi else ()
+    own = (request.skill_root, *interpreter_paths(request.interpreter), *request.programs)
+    paths = own if kernel.landlock_abi else ()
     return Locks(
         readable=(*SYSTEM, *_facts(network), *map(str, paths)) if paths else (),
         writable=(*DEVICES, str(work)) if paths else (),

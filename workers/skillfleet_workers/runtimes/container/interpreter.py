@@ -165,7 +165,8 @@ def shown_paths(recipe: Recipe) -> tuple[Path, ...]:
     """The skill, and what its interpreter is made of where the image does not bring it."""
     if recipe.image:
         return (recipe.skill_root,)
-    return recipe.skill_root, *interpreter_paths(recipe.interpreter), *interpreter_paths(base_interpreter())
+    interpreters = (*interpreter_paths(recipe.interpreter), *interpreter_paths(base_interpreter()))
+    return recipe.skill_root, *interpreters, *recipe.programs
 
 
 def _interpreter(recipe: Recipe, image: Image) -> tuple[Path, tuple[Path, ...]]:

@@ -111,7 +111,8 @@ class WarmInterpreter:
     def _command(self) -> list[str]:
         recipe = self.recipe
         python = base_interpreter() if recipe.execs else recipe.interpreter
-        paths = [recipe.skill_root, *interpreter_paths(python), *interpreter_paths(recipe.interpreter)]
+        interpreters = (*interpreter_paths(python), *interpreter_paths(recipe.interpreter))
+        paths = [recipe.skill_root, *interpreters, *recipe.programs]
         view = View(outermost(paths), recipe.network)
         config = self._config(view).encoded()
         variables = {"PATH": "/usr/bin:/bin", **ONE_THREAD, **dict(recipe.variables)}

@@ -21,7 +21,8 @@ class Recipe:
     """`variables`: of the environment, what an interpreter reads when it starts. `execs`: the runs are programs.
 
     `identities`: of the folders that it mounts; one that was replaced by another of its name is not the same.
-    `bounds_heap`: such programs can live with a limit on their address space. `image`: the id of the container
+    `bounds_heap`: such programs can live with a limit on their address space. `programs`: further folders that it
+    shows. `image`: the id of the container
     image that has the interpreter; empty: the worker has it.
     """
 
@@ -35,6 +36,7 @@ class Recipe:
     identities: tuple[tuple[int, int], ...]
     bounds_heap: bool
     image: str = ""
+    programs: tuple[Path, ...] = ()
 
     @property
     def bare(self) -> "Recipe":
@@ -81,6 +83,7 @@ def recipe_for(request: RunRequest, image: str = "") -> Recipe:
         identities=tuple(map(_identity, folders)),
         bounds_heap=request.language != "javascript",
         image=image,
+        programs=() if image else request.programs,
     )
 
 
