@@ -1,0 +1,148 @@
+"""Which worker runs a skill: the one that has what the skill requires, as long as it lives."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.system.conftest import Shared
+from tests.system.fleet import Place, interrupt, wait_for
+from tests.system.replies import Held, call, holding
+from tests.system.servers import RedisServer
+
+from skillfleet.catalogs import Catalogs
+from skillfleet_workers.wire.connection import RedisUrls
+from skillfleet_workers.wire.presence import LiveProcess, live_processes
+from skillfleet_workers.wire.published import Snapshot
+
+BINARY = "frobnicate"
+QUEUE_TIMEOUT_S = 4
+
+REQUIRING = f"""---
+name: frobbing
+description: Frobnicates.
+metadata:
+  requires:
+    bins: ["{BINARY}"]
+---
+Frobnicate with the script.
+"""
+
+SCRIPT = f"""import subprocess
+print(subprocess.run(["{BINARY}"], capture_output=True, text=True, check=True).stdout, end="")
+"""
+
+
+@pytest.fixture
+def served(place: Place) -> Iterator[Place]:
+    """A redis, an orchestrator, and a skill that requires a program."""
+    folder = place.skills / "frobbing"
+    (folder / "scripts").mkdir(parents=True)
+    (folder / "SKILL.md").write_text(REQUIRING)
+    (folder / "scripts" / "frob.py").write_text(SCRIPT)
+    with RedisServer(place.folder / "redis-server") as server:
+        variables = {
+            "SKILLFLEET_REDIS_URL": server.url,
+            "SKILLFLEET_QUEUE_TIMEOUT_SECONDS": str(QUEUE_TIMEOUT_S),
+        }
+        yield Place(place.folder, variables)
+
+
+@contextmanager
+def process(place: Place, *command: str, path: Path | None = None) -> Iterator[LiveProcess]:
+    """`path`: the folder of the worker's own programs."""
+    before = {one.pid for one in living(place)}
+    started = place.start(*command, env={"SKILLFLEET_SCRIPT_PATH": str(path)} if path else None)
+    try:
+        yield wait_for(lambda: next((one for one in living(place) if one.pid == started.pid), None), "it lives")
+        assert started.pid not in before
+    finally:
+        if started.poll() is None:
+            interrupt(started, signal.SIGTERM)
+
+
+def living(place: Place) -> list[LiveProcess]:
+    return live_processes(RedisUrls.of(place.settings).client(), place.settings.fleet)
+
+
+def catalogs(place: Place) -> Catalogs:
+    client = RedisUrls.of(place.settings).client()
+    return Catalogs(client, place.settings.fleet, 3600, lambda: [one for one in living(place) if one.serves("")])
+
+
+def offered(place: Place, name: str = "frobbing") -> bool:
+    """Whether a model would be told of the skill now."""
+    return any(one.name == name and one.eligible for one in current(place).skills)
+
+
+def current(place: Place) -> Snapshot:
+    return catalogs(place).current() or Snapshot()
+
+
+def snapshot_id(place: Place) -> str:
+    return current(place).id
+
+
+def skill_that_tells(place: Place, name: str, script: str) -> Path:
+    """Its one script."""
+    folder = place.skills / name
+    (folder / "scripts").mkdir(parents=True)
+    (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Tells.\n---\nRun tell.\n")
+    (folder / "scripts" / "tell.py").write_text(f"{script}\n")
+    return folder / "scripts" / "tell.py"
+
+
+def tools(place: Place) -> Path:
+    folder = place.folder / "tools"
+    folder.mkdir()
+    (folder / BINARY).write_text("#!/bin/sh\necho frobnicated\n")
+    (folder / BINARY).chmod(0o755)
+    return folder
+
+
+def test_calls_of_a_skill_go_to_the_worker_that_has_what_it_requires(served: Place) -> None:
+    runs = [call("run_skill_script", f"r{n}", skill_name="frobbing", script="frob") for n in range(10)]
+    with (
+        process(served, "orchestrator"),
+        process(served, "worker"),
+        process(served, "worker", path=tools(served)) as able,
+        served.fleet() as fleet,
+    ):
+        wait_for(lambda: offered(served), "the skill is offered")
+        report = fleet.result(fleet.submit("Frobnicate.", model=served.script(runs, "${r0.stdout}")))
+    assert (report.status, report.answer) == ("completed", "frobnicated")
+    assert {one.worker for one in report.tool_calls} == {able.name}
+
+
+def test_without_that_worker_the_skill_is_gone_and_a_call_that_waits_ends_in_a_readable_error(served: Place) -> None:
+    run = [call("run_skill_script", "run", skill_name="frobbing", script="frob")]
+    with process(served, "orchestrator"), process(served, "worker"), served.fleet() as fleet:
+        with process(served, "worker", path=tools(served)):
+            wait_for(lambda: offered(served), "the skill is offered")
+        wait_for(lambda: not offered(served), "the catalog has lost the skill")
+        model = served.script(run, "${run.error}: ${run.message}")
+        report = fleet.result(fleet.submit("Frobnicate.", model=model))
+        (listed,) = [one for one in current(served).skills if one.name == "frobbing"]
+    assert report.status == "completed"
+    assert report.answer is not None and report.answer.startswith("no_worker_for_skill: ") and BINARY in report.answer
+    assert not listed.eligible and BINARY in listed.reason
+
+
+def test_a_conversation_keeps_the_skills_that_it_began_with(shared: Shared) -> None:
+    place, held = shared.place, Held()
+    script = skill_that_tells(place, "changing", "print('as it was')")
+    tell = [call("run_skill_script", "told", skill_name="changing", script="tell")]
+    with place.fleet() as fleet:
+        wait_for(lambda: offered(place, "changing"), "the skill is offered")
+        begun = fleet.submit("Tell.", model=place.script([holding(held)], tell, "${told.stdout}"))
+        wait_for(held.runs, "the first turn")
+        before = snapshot_id(place)
+        script.write_text("print('as it is now')\n")
+        wait_for(lambda: snapshot_id(place) != before, "the change is seen")
+        held.let_go()
+        old = fleet.result(begun)
+        new = fleet.result(fleet.submit("Tell.", model=place.script(tell, "${told.stdout}")))
+    assert (old.answer, new.answer) == ("as it was", "as it is now")
+    (was,), (now,) = ([one for one in report.skills if one.name == "changing"] for report in (old, new))
+    assert was.digest != now.digest
