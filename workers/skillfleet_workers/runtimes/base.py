@@ -1,7 +1,7 @@
 """The port that every runtime stands behind."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -38,7 +38,8 @@ class RunRequest:
     the script sees of the world, but for its work folder: the runtime adds HOME, TMPDIR and SKILLFLEET_OUTPUT_DIR.
     What the script leaves in the last is moved to `keep`. `preload`: modules that such scripts import.
     `fresh_interpreter`: no fork of a warm one will do. `image`: of the container that the skill asks for. `hear`
-    is told now and then what the script writes, and must return at once.
+    is told now and then what the script writes, and must return at once. `files` (at most 4) lie in its work folder
+    from the start, each under the name of the variable that holds its path.
     """
 
     skill_name: str
@@ -59,11 +60,13 @@ class RunRequest:
     image: str | None = None
     runtime: RuntimeChoice = "auto"
     hear: Callable[[Output], None] | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
 
-def work_variables(work: str, output: str) -> dict[str, str]:
+def work_variables(work: str, output: str, files: Iterable[str] = ()) -> dict[str, str]:
     """What a script is told of its work folder."""
-    return {"HOME": work, "TMPDIR": work, "SKILLFLEET_OUTPUT_DIR": output}
+    placed = {name: f"{work}/{name}" for name in files}
+    return {**placed, "HOME": work, "TMPDIR": work, "SKILLFLEET_OUTPUT_DIR": output}
 
 
 class Runtime(Protocol):
