@@ -1,0 +1,179 @@
+"""What comes back when a skill is activated: its instructions, with commands and arguments filled in."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from .call_context import CallContext
+from .code_calls import code_tools
+from .script_calls import runs_scripts
+from .skill_runs import SkillRuns
+from .skills.errors import ScriptRefusedError
+from .skills.models import Skill
+from .skills.paths import listed_files, open_inside, read_piece
+from .skills.render import Command, pieces, rendered
+from .skills.scripts import scripts_of
+from .skills.tool_names import script_tools
+from .wire.contract import ActivateSkill, Governing, ScriptTool, SkillContent, ToolError
+from .wire.execution import ScriptExecution
+from .wire.shown import short
+
+BODY_BYTES = 200_000
+RESOURCES = 200
+COMMAND_S = 10.0
+ALL_COMMANDS_S = 30.0
+OUTPUT_CHARS = 10_000
+REASON_CHARS = 300
+LEAST_S = 0.01
+
+READ_ON = (
+    "\n[cut at byte {at} of {total}; to read on, call read_file_in_skill with file_path={path!r} and offset={at}]\n"
+)
+NOT_ALLOWED = "[command not run: the allowed-tools of this skill do not include Bash]"
+NO_TIME = f"[command not run: the commands before it took {ALL_COMMANDS_S:g} s]"
+NO_INSTRUCTIONS = "This skill has no instructions. It is for: {description}"
+
+
+class _CancelledError(Exception):
+    """Nobody waits for the activation any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A file of instructions, from the byte `at` on."""
+
+    path: str
+    at: int = 0
+
+
+def activated(
+    skill: Skill, digest: str, request: ActivateSkill, runs: SkillRuns, context: CallContext
+) -> SkillContent | ToolError:
+    """Raises: RuntimeUnavailableError: a command was lost."""
+    if skill.disable_model_invocation:
+        return ToolError(
+            error="not_for_models",
+            message=f"The skill {skill.name!r} may be activated by people only (disable-model-invocation).",
+            fix="Do without it, or tell the user to activate it.",
+        )
+    template = _template(skill)
+    if isinstance(template, ToolError):
+        return template
+    names = _names(skill, context)
+    found = pieces(template)
+    try:
+        outputs = list(_outputs(skill, (one for one in found if isinstance(one, Command)), runs, context, names))
+    except _CancelledError:
+        return ToolError(
+            error="cancelled",
+            message=f"The call was cancelled while {skill.name!r} was being activated.",
+            fix="Call it again if it is still wanted.",
+        )
+    return SkillContent(
+        skill_name=skill.name,
+        text=rendered(found, outputs, request.arguments, names),
+        arguments=request.arguments,
+        resources=_resources(skill),
+        scripts=tools_of(skill),
+        governing=governing(skill, digest),
+    )
+
+
+def governing(skill: Skill, digest: str) -> Governing:
+    return Governing(
+        skill=skill.name,
+        digest=digest,
+        version=skill.version,
+        model=skill.model,
+        allowed_tools=skill.allowed_tools,
+        pre_hook=skill.pre_hook,
+        post_hook=skill.post_hook,
+        fork=skill.fork,
+        agent=skill.agent,
+    )
+
+
+def tools_of(skill: Skill) -> tuple[ScriptTool, ...]:
+    """What the skill can run."""
+    scripts = script_tools(skill, scripts_of(skill)) if runs_scripts(skill) else ()
+    return (*code_tools(skill), *scripts)
+
+
+def _template(skill: Skill) -> str | ToolError:
+    """SKILL.md without its frontmatter, then the behavioural prompt."""
+    wanted = [_Part(skill.documentation, skill.body_offset)] if skill.documentation else []
+    wanted += [_Part(skill.prompt)] if skill.prompt else []
+    texts = []
+    for part in wanted:
+        text = _read(skill, part)
+        if isinstance(text, ToolError):
+            return text
+        if text.strip():
+            texts.append(text)
+    return "\n\n".join(texts) or NO_INSTRUCTIONS.format(description=skill.description)
+
+
+def _read(skill: Skill, part: _Part) -> str | ToolError:
+    file = open_inside(skill.root, part.path)
+    if isinstance(file, ToolError):
+        return file
+    with file:
+        piece = read_piece(file, part.at, BODY_BYTES)
+    if isinstance(piece, ToolError):
+        return piece.model_copy(update={"message": f"{part.path}: {piece.message}"})
+    text, next_offset, total = piece
+    return text if next_offset is None else text + READ_ON.format(at=next_offset, total=total, path=part.path)
+
+
+def _resources(skill: Skill) -> tuple[str, ...]:
+    files = listed_files(skill.root, limit=RESOURCES + 1)
+    return tuple(path for path in files if path != skill.documentation)[:RESOURCES]
+
+
+def _names(skill: Skill, context: CallContext) -> dict[str, str]:
+    conversation = context.ref.conversation_id
+    return {
+        "CLAUDE_SESSION_ID": conversation,
+        "SKILLFLEET_CONVERSATION_ID": conversation,
+        "CLAUDE_SKILL_DIR": str(skill.root),
+    }
+
+
+def _outputs(
+    skill: Skill, commands: Iterable[Command], runs: SkillRuns, context: CallContext, names: Mapping[str, str]
+) -> Iterator[str]:
+    """Raises: _CancelledError, RuntimeUnavailableError"""
+    left = ALL_COMMANDS_S
+    for command in commands:
+        if not runs_scripts(skill):
+            yield NOT_ALLOWED
+            continue
+        if left <= LEAST_S:
+            yield NO_TIME
+            continue
+        began = time.monotonic()
+        try:
+            run = runs.command(skill, command.line, min(left, COMMAND_S), context, variables=names)
+        except ScriptRefusedError as refused:
+            yield f"[command failed: {short(refused, REASON_CHARS)}]"
+            continue
+        left -= time.monotonic() - began
+        if run.status == "cancelled":
+            raise _CancelledError
+        yield _output(run)
+
+
+def _output(run: ScriptExecution) -> str:
+    if run.success:
+        text = run.stdout.rstrip("\n")
+        return text if len(text) <= OUTPUT_CHARS else f"{text[:OUTPUT_CHARS]}\n[cut after {OUTPUT_CHARS} characters]"
+    said = run.stderr.strip() or run.stdout.strip()
+    return f"[command failed: {_how(run)}{f': {short(said, REASON_CHARS)}' if said else ''}]"
+
+
+def _how(run: ScriptExecution) -> str:
+    if run.status == "failed" and run.returncode is not None:
+        return f"exit {run.returncode}"
+    if run.timed_out:
+        return f"timed out after {run.timeout:g} s"
+    return run.error or run.signal or run.status
