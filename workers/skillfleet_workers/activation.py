@@ -1,7 +1,7 @@
 """What comes back when a skill is activated: its instructions, with commands and arguments filled in."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .call_context import CallContext
@@ -20,8 +20,6 @@ from .wire.shown import short
 
 BODY_BYTES = 200_000
 RESOURCES = 200
-COMMAND_S = 10.0
-ALL_COMMANDS_S = 30.0
 OUTPUT_CHARS = 10_000
 REASON_CHARS = 300
 LEAST_S = 0.01
@@ -30,8 +28,19 @@ READ_ON = (
     "\n[cut at byte {at} of {total}; to read on, call read_file_in_skill with file_path={path!r} and offset={at}]\n"
 )
 NOT_ALLOWED = "[command not run: the allowed-tools of this skill do not include Bash]"
-NO_TIME = f"[command not run: the commands before it took {ALL_COMMANDS_S:g} s]"
+NO_TIME = "[command not run: the commands before it took {seconds:g} s]"
 NO_INSTRUCTIONS = "This skill has no instructions. It is for: {description}"
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long commands may take: each of them, and all of one skill together; seconds."""
+
+    each_s: float = 10.0
+    all_s: float = 30.0
+
+
+PATIENCE = Patience()
 
 
 class _CancelledError(Exception):
@@ -47,7 +56,12 @@ class _Part:
 
 
 def activated(
-    skill: Skill, digest: str, request: ActivateSkill, runs: SkillRuns, context: CallContext
+    skill: Skill,
+    digest: str,
+    request: ActivateSkill,
+    runs: SkillRuns,
+    context: CallContext,
+    patience: Patience = PATIENCE,
 ) -> SkillContent | ToolError:
     """Raises: RuntimeUnavailableError: a command was lost."""
     if skill.disable_model_invocation:
@@ -61,8 +75,13 @@ def activated(
         return template
     names = _names(skill, context)
     found = pieces(template)
+    commands = [piece for piece in found if isinstance(piece, Command)]
+
+    def run(command: Command, timeout_s: float) -> ScriptExecution:
+        return runs.command(skill, command.line, timeout_s, context, variables=names)
+
     try:
-        outputs = list(_outputs(skill, (one for one in found if isinstance(one, Command)), runs, context, names))
+        outputs = list(_outputs(skill, commands, run, patience))
     except _CancelledError:
         return ToolError(
             error="cancelled",
@@ -140,27 +159,30 @@ def _names(skill: Skill, context: CallContext) -> dict[str, str]:
 
 
 def _outputs(
-    skill: Skill, commands: Iterable[Command], runs: SkillRuns, context: CallContext, names: Mapping[str, str]
+    skill: Skill,
+    commands: Sequence[Command],
+    run: Callable[[Command, float], ScriptExecution],
+    patience: Patience,
 ) -> Iterator[str]:
     """Raises: _CancelledError, RuntimeUnavailableError"""
-    left = ALL_COMMANDS_S
+    if not runs_scripts(skill):
+        yield from (NOT_ALLOWED for _ in commands)
+        return
+    left = patience.all_s
     for command in commands:
-        if not runs_scripts(skill):
-            yield NOT_ALLOWED
-            continue
         if left <= LEAST_S:
-            yield NO_TIME
+            yield NO_TIME.format(seconds=patience.all_s)
             continue
         began = time.monotonic()
         try:
-            run = runs.command(skill, command.line, min(left, COMMAND_S), context, variables=names)
+            done = run(command, min(left, patience.each_s))
         except ScriptRefusedError as refused:
             yield f"[command failed: {short(refused, REASON_CHARS)}]"
             continue
         left -= time.monotonic() - began
-        if run.status == "cancelled":
+        if done.status == "cancelled":
             raise _CancelledError
-        yield _output(run)
+        yield _output(done)
 
 
 def _output(run: ScriptExecution) -> str:
