@@ -67,8 +67,8 @@ def test_a_skill_without_instructions_says_what_it_is_for(parts: Parts) -> None:
 def test_it_tells_the_files_the_scripts_and_what_it_governs(parts: Parts) -> None:
     files = {"scripts/go.py": "# Goes.\n", "references/a&b.md": "", **{f"data/{n:03}": "" for n in range(300)}}
     write(
-        parts, "rich", "Words.", files, model="m1", allowed_tools=("Bash", "Read"), pre_hook="true", post_hook="false",
-        fork=True, agent="a1", version="1.2.3",
+        parts, "rich", "Words.", files, model="m1", allowed_tools=("Bash", "Read"), pre_hook="true",
+        post_hook="false", fork=True, agent="a1", version="1.2.3",
     )  # fmt: skip
     found = activate(parts, "rich", digest="d1")
     assert len(found.resources) == 200 and "SKILL.md" not in found.resources
@@ -136,16 +136,15 @@ def test_the_output_of_a_command_is_cut(parts: Parts) -> None:
 
 
 def test_commands_have_a_time_limit_each_and_all_together(parts: Parts) -> None:
-    write(parts, "slow", "!`sleep 600`\n!`sleep 600`\n!`echo late`")
+    write(parts, "slow", "!`sleep 600`\n!`echo late`")
     skill = parts[1].find("slow")
     assert isinstance(skill, Skill)
-    request, patience = ActivateSkill(name="slow"), Patience(each_s=0.2, all_s=0.3)
+    request, patience = ActivateSkill(name="slow"), Patience(each_s=0.2, all_s=0.2)
     found = activated(skill, "", request, parts[0].runs, context(), patience)
     assert isinstance(found, SkillContent)
-    first, second, third = (line for line in found.text.splitlines() if line.startswith("["))
+    first, second = (line for line in found.text.splitlines() if line.startswith("["))
     assert first.startswith("[command failed: timed out after 0.2 s")
-    assert second.startswith("[command failed: timed out after 0.")
-    assert third == "[command not run: the commands before it took 0.3 s]"
+    assert second == "[command not run: the commands before it took 0.2 s]"
 
 
 def test_without_bash_among_its_allowed_tools_no_command_runs(parts: Parts) -> None:
