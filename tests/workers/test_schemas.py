@@ -1,6 +1,7 @@
 """What a skill's schemas hold: arguments before anything runs, results after it, the configuration for every run."""
 
 import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -150,15 +151,27 @@ def test_of_many_errors_the_first_are_told() -> None:
     "schema",
     [
         {"type": "nothing"}, {"pattern": "("}, {"$schema": 5}, {"$schema": "http://["},
-        {"$ref": "#"}, {"$ref": "#/nowhere"}, {"$ref": "http://127.0.0.1:1/x.json"}, {"$ref": "file:///etc/passwd"},
+        {"$ref": "#"}, {"$ref": "#/nowhere"},
         {"properties": {"a": {"multipleOf": 0.01}}},
     ],
 )  # fmt: skip
-def test_a_schema_that_cannot_be_used_is_told_and_fetches_nothing(schema: dict[str, Any]) -> None:
+def test_a_schema_that_cannot_be_used_is_told(schema: dict[str, Any]) -> None:
     with pytest.raises(UnusableSchemaError, match="parameters_schema of skill 's'"):
         fitting_arguments(skill(parameters_schema=schema), "go.py", {"a": 10**400})
     run = ScriptExecution(status="succeeded", returncode=0, stdout='{"a": 1' + "0" * 400 + "}")
     assert "cannot be used" in (fitting_result(skill(returns_schema=schema), run).error or "")
+
+
+def test_nothing_is_fetched_for_a_schema(tmp_path: Path) -> None:
+    (tmp_path / "anything.json").write_text("{}")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(0)
+        port = listener.getsockname()[1]
+        for place in (f"http://127.0.0.1:{port}/anything.json", f"file://{tmp_path}/anything.json"):
+            with pytest.raises(UnusableSchemaError):
+                fitting_arguments(skill(parameters_schema={"$ref": place}), "go.py", {})
+        with pytest.raises(BlockingIOError):
+            listener.accept()
 
 
 def test_formats_are_no_check() -> None:
@@ -222,3 +235,14 @@ def test_an_overrides_variables_reach_scripts_but_for_what_is_withheld(
     finally:
         del overrides["lab"]
     assert (seen["TOKEN"], seen["SKILL_NAME"]) == ("t", "lab") and "LLM_API_KEY" not in seen
+
+
+def test_an_overrides_variables_fill_the_context_of_code(parts: Parts, overrides: dict[str, Override]) -> None:
+    ctx = '{"key": "${TOKEN}"}'
+    write(parts, {"s.json": "{}", "c.json": ctx}, spec="s.json", context="c.json")
+    overrides["lab"] = Override(env={"TOKEN": "t"})
+    try:
+        done = parts[0].execute_code(ExecuteCode(skill_name="lab", code="ctx"), context())
+    finally:
+        del overrides["lab"]
+    assert isinstance(done, ScriptExecution) and done.result == {"key": "t"}, done

@@ -34,6 +34,7 @@ Find = Callable[[str, str], Skill | ToolError]
 class Hooks:
     find: Find
     runs: SkillRuns
+    timeout_s: float = HOOK_S
 
     def around(
         self, spec: TaskSpec[Any], message: CallMessage, context: CallContext, call: Callable[[], Result]
@@ -49,7 +50,7 @@ class Hooks:
         skill = self.find(governing.skill, governing.digest)
         if isinstance(skill, ToolError):
             return _blocked(governing, f"its skill cannot be used here: {skill.message}")
-        hook = _Hook(skill, governing, self.runs, spec.tool, message, context)
+        hook = _Hook(skill, governing, self.runs, self.timeout_s, spec.tool, message, context)
         if governing.pre_hook and (refused := hook.before()):
             return refused
         result = call()
@@ -63,6 +64,7 @@ class _Hook:
     skill: Skill
     governing: Governing
     runs: SkillRuns
+    timeout_s: float
     tool: str
     message: CallMessage
     context: CallContext
@@ -100,7 +102,7 @@ class _Hook:
         return self.runs.command(
             self.skill,
             command,
-            HOOK_S,
+            self.timeout_s,
             self.context,
             stdin=json.dumps(told, ensure_ascii=False).encode("utf-8", "replace"),
             variables={"SKILLFLEET_TOOL_NAME": self.tool},

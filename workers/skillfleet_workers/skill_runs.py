@@ -66,7 +66,7 @@ class SkillRuns:
         self, skill: Skill, code: str, mode: CodeMode, timeout: float | None, context: CallContext
     ) -> ScriptExecution | ToolError:
         """Raises: ScriptRefusedError"""
-        call = code_call(skill, code, mode)
+        call = code_call(skill, code, mode, self.overrides(skill.name).env)
         if isinstance(call, ToolError):
             return call
         with self.environments.leased(skill, None, context.cancelled, context.tell) as interpreter:

@@ -185,8 +185,10 @@ def _ran_and_failed(result: Result) -> bool:
     return isinstance(result, ScriptExecution) and result.returncode is not None and not result.success
 
 
-def register_tasks(app: Celery, toolbox: Toolbox, runner: CallRunner) -> None:
-    tools: list[tuple[TaskSpec[Any], Tool]] = [
+def tool_tasks(toolbox: Toolbox) -> tuple[Around, list[tuple[TaskSpec[Any], Tool]]]:
+    """What is done around every call, and the tool of each task."""
+    hooks = Hooks(lambda name, digest: toolbox.catalog.find(name, None, digest), toolbox.runs)
+    return hooks.around, [
         (LIST_SKILLS, toolbox.list_skills),
         (GET_SKILL, toolbox.get_skill),
         (ACTIVATE, toolbox.activate),
@@ -196,8 +198,11 @@ def register_tasks(app: Celery, toolbox: Toolbox, runner: CallRunner) -> None:
         (SEARCH_SPEC, toolbox.search),
         (EXECUTE_CODE, toolbox.execute_code),
     ]
-    hooks = Hooks(lambda name, digest: toolbox.catalog.find(name, None, digest), toolbox.runs)
-    runner = replace(runner, around=hooks.around)
+
+
+def register_tasks(app: Celery, toolbox: Toolbox, runner: CallRunner) -> None:
+    around, tools = tool_tasks(toolbox)
+    runner = replace(runner, around=around)
     for spec, tool in tools:
         _register(app, spec, tool, runner)
 
