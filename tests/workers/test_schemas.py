@@ -147,19 +147,20 @@ def test_of_many_errors_the_first_are_told() -> None:
     assert str(refused.value).endswith(f"and {20 - TOLD_ERRORS} more")
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"type": "nothing"}, {"pattern": "("}, {"$schema": 5}, {"$schema": "http://["},
-        {"$ref": "#"}, {"$ref": "#/nowhere"},
-        {"properties": {"a": {"multipleOf": 0.01}}},
-    ],
-)  # fmt: skip
-def test_a_schema_that_cannot_be_used_is_told(schema: dict[str, Any]) -> None:
+@pytest.mark.parametrize("schema", [{"type": "nothing"}, {"pattern": "("}, {"properties": {"a": 5}}])
+def test_a_schema_that_is_none_is_told(schema: dict[str, Any]) -> None:
     with pytest.raises(UnusableSchemaError, match="parameters_schema of skill 's'"):
-        fitting_arguments(skill(parameters_schema=schema), "go.py", {"a": 10**400})
-    run = ScriptExecution(status="succeeded", returncode=0, stdout='{"a": 1' + "0" * 400 + "}")
+        fitting_arguments(skill(parameters_schema=schema), "go.py", {"a": 1})
+    run = ScriptExecution(status="succeeded", returncode=0, stdout="{}")
     assert "cannot be used" in (fitting_result(skill(returns_schema=schema), run).error or "")
+
+
+@pytest.mark.parametrize(
+    "schema", [{"$ref": "#"}, {"$ref": "#/nowhere"}, {"properties": {"a": {"multipleOf": 0.01}}}]
+)
+def test_a_schema_that_cannot_be_held_against_the_arguments_is_told(schema: dict[str, Any]) -> None:
+    with pytest.raises(ArgumentsDoNotFitError, match="the schema"):
+        fitting_arguments(skill(parameters_schema=schema), "go.py", {"a": 10**400})
 
 
 def test_nothing_is_fetched_for_a_schema(tmp_path: Path) -> None:
@@ -168,10 +169,24 @@ def test_nothing_is_fetched_for_a_schema(tmp_path: Path) -> None:
         listener.settimeout(0)
         port = listener.getsockname()[1]
         for place in (f"http://127.0.0.1:{port}/anything.json", f"file://{tmp_path}/anything.json"):
-            with pytest.raises(UnusableSchemaError):
+            with pytest.raises(ArgumentsDoNotFitError, match="which is not in it"):
                 fitting_arguments(skill(parameters_schema={"$ref": place}), "go.py", {})
         with pytest.raises(BlockingIOError):
             listener.accept()
+
+
+def test_a_pattern_that_would_take_for_ever_is_not_tried() -> None:
+    schema = {"properties": {"a": {"pattern": "^(a+)+$"}}}
+    hostile = {"a": "a" * 60 + "!"}
+    assert fitting_arguments(skill(parameters_schema=schema), "go.py", hostile) == hostile
+
+
+def test_long_lists_are_held_against_the_schema_too() -> None:
+    schema = {"properties": {"rows": {"items": {"type": "integer"}}}}
+    rows: list[Any] = list(range(10_000))
+    assert fitting_arguments(skill(parameters_schema=schema), "go.py", {"rows": rows}) == {"rows": rows}
+    with pytest.raises(ArgumentsDoNotFitError, match=r"rows.10000: 'x' is not of type 'integer'"):
+        fitting_arguments(skill(parameters_schema=schema), "go.py", {"rows": [*rows, "x"]})
 
 
 def test_formats_are_no_check() -> None:
@@ -190,9 +205,14 @@ def test_scripts_read_the_configuration_with_defaults_variables_and_overrides(
 ) -> None:
     monkeypatch.setenv("THE_HOST", "worker.example")
     monkeypatch.setenv("LLM_API_KEY", "secret")
-    own = {"url": "http://${THE_HOST}/${FROM_OVERRIDE}", "deep": [{"key": "${LLM_API_KEY}${NOT_SET}"}], "size": 4}
+    own = {
+        "url": "http://${THE_HOST}/${FROM_OVERRIDE}",
+        "deep": [{"key": "${LLM_API_KEY}", "no": "a${NOT_SET}"}],
+        "size": 4,
+    }
+    own["unset"] = "${NOT_SET}"
     write(parts, {"go.py": READS}, config=own, config_schema=CONFIG_SCHEMA)
-    filled = {"url": "http://worker.example/", "deep": [{"key": ""}], "size": 4}
+    filled = {"url": "http://worker.example/", "deep": [{"key": None, "no": "a"}], "size": 4}
     assert printed(run(parts)) == filled
     overrides["lab"] = Override(env={"FROM_OVERRIDE": "x"}, config={"size": 9})
     try:
@@ -207,7 +227,7 @@ def test_scripts_read_the_configuration_with_defaults_variables_and_overrides(
 
 @pytest.mark.parametrize("tool", ["run_script", "run_python", "execute_code", "search"])
 def test_with_a_configuration_that_does_not_fit_nothing_runs(parts: Parts, tool: str) -> None:
-    config = {"url": "${NOT_SET}"}
+    config = {"url": "", "size": "${NOT_SET}"}
     write(parts, {"go.py": READS, "s.json": "{}"}, config=config, config_schema=CONFIG_SCHEMA, spec="s.json")
     requests = {
         "run_script": RunSkillScript(skill_name="lab", script="go"),

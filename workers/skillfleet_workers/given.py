@@ -60,29 +60,36 @@ def script_environment(
 
 
 def files_of(skill: Skill, override: Override) -> dict[str, bytes]:
-    """The configuration of the skill, where it has one.
+    """The configuration of the skill, where it has one. A value whose variable is not set counts as missing.
 
     Raises:
         ConfigDoesNotFitError, UnusableSchemaError
     """
     if skill.config is None and skill.config_schema is None and not override.config:
         return {}
-    variables = {name: value for name, value in os.environ.items() if not name.startswith(WITHHELD)}
-    own = filled(skill.config or {}, {**variables, **override.env})
-    config = fitting_config(skill, {**own, **override.config})
+    own = filled(skill.config or {}, {**os.environ, **override.env})
+    known = {name: value for name, value in own.items() if value is not None}
+    config = fitting_config(skill, {**known, **override.config})
     return {CONFIG: json.dumps(config, ensure_ascii=False).encode("utf-8", "replace")}
 
 
 def filled(value: Any, variables: Mapping[str, str]) -> Any:
-    """With `${NAME}` replaced in every text; what is not set is empty."""
+    """With `${NAME}` in its texts filled in. A text that is a variable and no more is null where there is none;
+    within a longer text it leaves nothing. Those that no skill is given are not there."""
     match value:
         case str():
-            return _VARIABLE.sub(lambda found: variables.get(found[1], ""), value)
+            if whole := _VARIABLE.fullmatch(value):
+                return _variable(whole[1], variables)
+            return _VARIABLE.sub(lambda found: _variable(found[1], variables) or "", value)
         case Mapping():
             return {key: filled(inner, variables) for key, inner in value.items()}
         case list() | tuple():
             return [filled(inner, variables) for inner in value]
     return value
+
+
+def _variable(name: str, variables: Mapping[str, str]) -> str | None:
+    return None if name.startswith(WITHHELD) else variables.get(name)
 
 
 def limits_of(skill: Skill, cpus: float | None) -> Limits:

@@ -1,27 +1,19 @@
-"""What the JSON Schemas of a skill say of the arguments, the result and the configuration of its scripts (pure).
+"""What the JSON Schemas of a skill say of the arguments, the result and the configuration of its scripts (pure)."""
 
-References lead nowhere but into the schema itself: nothing is ever fetched. `format` is no check.
-"""
-
-from collections.abc import Mapping
-from itertools import islice
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-from jsonschema import SchemaError
-from jsonschema.exceptions import ValidationError
-from jsonschema.validators import Draft202012Validator, validator_for
-from referencing import Registry
-from referencing.exceptions import Unresolvable
 
 from .runtimes.ndjson import strict_json
 from .skills.errors import ScriptRefusedError
+from .skills.json_schemas import Misfit, misfits, schema_trouble
 from .skills.models import Skill
 from .wire.execution import ScriptExecution
 from .wire.shown import short
 
 TOLD_ERRORS = 5
-MOST_ERRORS = 100
-ERROR_CHARS = 200
+REASON_CHARS = 200
+MOST_VALUES = 200_000
+"""Of arguments, or of a result."""
 
 Schema = Mapping[str, Any]
 
@@ -42,10 +34,6 @@ class UnusableSchemaError(ScriptRefusedError):
     """The {name} of skill '{skill}' cannot be used: {reason}"""
 
     fix = "Tell the user that the skill's author must correct the schema."
-
-
-class _UnusableError(Exception):
-    """The schema is none; the message says why."""
 
 
 def fitting_arguments(skill: Skill, script: object, arguments: Schema | None) -> dict[str, Any]:
@@ -79,11 +67,11 @@ def fitting_result(skill: Skill, run: ScriptExecution) -> ScriptExecution:
     if skill.returns_schema is None or not run.success:
         return run
     try:
-        errors = _errors(skill.returns_schema, strict_json(run.stdout))
+        errors = _refused(skill, "returns_schema", skill.returns_schema, strict_json(run.stdout))
     except (ValueError, RecursionError) as wrong:
-        errors = f"it is no JSON: {short(wrong, ERROR_CHARS)}"
-    except _UnusableError as unusable:
-        errors = f"the schema itself cannot be used: {unusable}"
+        errors = f"it is no JSON: {short(wrong, REASON_CHARS)}"
+    except UnusableSchemaError as unusable:
+        errors = str(unusable)
     if not errors:
         return run
     told = f"standard output does not fit the returns_schema of the skill: {errors}"
@@ -98,33 +86,13 @@ def with_defaults(schema: Schema, values: Schema) -> dict[str, Any]:
 
 
 def _refused(skill: Skill, name: str, schema: Schema, value: Any) -> str:
-    try:
-        return _errors(schema, value)
-    except _UnusableError as unusable:
-        raise UnusableSchemaError(name=name, skill=skill.name, reason=unusable) from unusable
+    """What does not fit. Raises: UnusableSchemaError"""
+    if trouble := schema_trouble(dict(schema)):
+        raise UnusableSchemaError(name=name, skill=skill.name, reason=trouble)
+    return _told(misfits(dict(schema), value, MOST_VALUES))
 
 
-def _errors(schema: Schema, value: Any) -> str:
-    """The first ones, each with the path of what it is about; empty: it fits. Raises: _UnusableError."""
-    if not isinstance(schema.get("$schema", ""), str):
-        raise _UnusableError("$schema is no text")
-    try:
-        kind = validator_for(schema, default=Draft202012Validator)
-        kind.check_schema(dict(schema))
-        validator = kind(dict(schema), registry=Registry())
-        found = list(islice(validator.iter_errors(value), MOST_ERRORS))
-    except (SchemaError, Unresolvable) as wrong:
-        raise _UnusableError(short(str(wrong).partition("\n")[0], ERROR_CHARS)) from wrong
-    except RecursionError as wrong:
-        raise _UnusableError("it refers to itself without end") from wrong
-    except (ArithmeticError, ValueError) as wrong:  # multipleOf of a number too large for it, $schema that is no URL
-        raise _UnusableError(f"it cannot be checked: {wrong}") from wrong
-    told = [_told(error) for error in found[:TOLD_ERRORS]]
+def _told(found: Sequence[Misfit]) -> str:
+    told = [misfit.message for misfit in found[:TOLD_ERRORS]]
     more = [f"and {len(found) - TOLD_ERRORS} more"] if len(found) > TOLD_ERRORS else []
     return "; ".join([*told, *more])
-
-
-def _told(error: ValidationError) -> str:
-    path = error.json_path.removeprefix("$").removeprefix(".")
-    message = short(error.message, ERROR_CHARS)
-    return f"{path}: {message}" if path else message
