@@ -13,9 +13,11 @@ from tests.workers.toolboxes import context, toolbox_in
 from skillfleet_workers.environments.build import Environments
 from skillfleet_workers.runtimes.process import ProcessRuntime
 from skillfleet_workers.skills.catalog import SkillCatalog
+from skillfleet_workers.tasks import tool_tasks
 from skillfleet_workers.tools import CallContext, Toolbox
 from skillfleet_workers.wire.contract import (
     READ_LIMIT_BYTES,
+    TASKS,
     CallRef,
     Document,
     GetSkill,
@@ -157,3 +159,8 @@ def test_a_call_notes_the_skill_that_it_is_about_and_the_state_of_it(
     knowing.get_skill(GetSkill(skill_name="nowhere"), about)
     knowing.list_skills(ListSkills(), about)
     assert about.notes.used is None
+
+
+def test_every_task_of_the_contract_has_its_tool(toolbox: Toolbox) -> None:
+    _, tools = tool_tasks(toolbox)
+    assert {spec for spec, _ in tools} == set(TASKS) and len(tools) == len(TASKS)
