@@ -65,11 +65,7 @@ def activated(
 ) -> SkillContent | ToolError:
     """Raises: RuntimeUnavailableError: a command was lost."""
     if skill.disable_model_invocation:
-        return ToolError(
-            error="not_for_models",
-            message=f"The skill {skill.name!r} may be activated by people only (disable-model-invocation).",
-            fix="Do without it, or tell the user to activate it.",
-        )
+        return _not_for_models(skill)
     template = _template(skill)
     if isinstance(template, ToolError):
         return template
@@ -83,11 +79,7 @@ def activated(
     try:
         outputs = list(_outputs(skill, commands, run, patience))
     except _CancelledError:
-        return ToolError(
-            error="cancelled",
-            message=f"The call was cancelled while {skill.name!r} was being activated.",
-            fix="Call it again if it is still wanted.",
-        )
+        return _cancelled(skill)
     return SkillContent(
         skill_name=skill.name,
         text=rendered(found, outputs, request.arguments, names),
@@ -95,6 +87,22 @@ def activated(
         resources=_resources(skill),
         scripts=tools_of(skill),
         governing=governing(skill, digest),
+    )
+
+
+def _not_for_models(skill: Skill) -> ToolError:
+    return ToolError(
+        error="not_for_models",
+        message=f"The skill {skill.name!r} may be activated by people only (disable-model-invocation).",
+        fix="Do without it, or tell the user to activate it.",
+    )
+
+
+def _cancelled(skill: Skill) -> ToolError:
+    return ToolError(
+        error="cancelled",
+        message=f"The call was cancelled while {skill.name!r} was being activated.",
+        fix="Call it again if it is still wanted.",
     )
 
 

@@ -74,7 +74,7 @@ class Toolbox:
         """The skill that a call is about, in the state that its conversation keeps to."""
         found = self.catalog.find(name, context.skills, context.digest)
         if isinstance(found, Skill):
-            digest = context.digest or self.digest_of(found)
+            digest = self._digest(found, context)
             context.notes.used = UsedSkill(name=found.name, version=found.version, digest=digest)
         return found
 
@@ -99,7 +99,7 @@ class Toolbox:
         skill = self.skill(request.name, context)
         if isinstance(skill, ToolError):
             return skill
-        return activated(skill, context.digest or self.digest_of(skill), request, self.runs, context)
+        return activated(skill, self._digest(skill, context), request, self.runs, context)
 
     def read_file(self, request: ReadFileInSkill, context: CallContext) -> Document | ToolError:
         skill = self.skill(request.skill_name, context)
@@ -129,6 +129,9 @@ class Toolbox:
             ScriptRefusedError: nothing ran.
         """
         return self.runs.script(skill, call, context)
+
+    def _digest(self, skill: Skill, context: CallContext) -> str:
+        return context.digest or self.digest_of(skill)
 
     def _code(
         self, request: SearchSpec | ExecuteCode, mode: CodeMode, context: CallContext

@@ -104,7 +104,7 @@ def _read_on(document: Document) -> str:
 
 def _content(skill: SkillContent) -> str:
     """No text in it can close the element, or open one that looks like ours; but for that it stays as it is."""
-    body = _OWN_TAG.sub(r"&lt;\1", skill.text)
+    body = _OWN_TAG.sub(r"&lt;\1", skill.text.strip("\n"))
     shown = f"<skill_content name={quoteattr(skill.skill_name)}>\n{body}\n</skill_content>"
     if not skill.resources:
         return shown
