@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,16 @@ class TestWhatTheScriptIsGiven:
         work = {name: seen.pop(name) for name in ("HOME", "TMPDIR", "SKILLFLEET_OUTPUT_DIR")}
         assert seen == given
         assert work["SKILLFLEET_OUTPUT_DIR"].startswith(work["HOME"]) and work["HOME"] == work["TMPDIR"]
+
+    @pytest.mark.parametrize("own", [False, True], ids=["source", "a script of the skill"])
+    def test_its_files_lie_where_their_variables_say(self, bench: Bench, own: bool) -> None:
+        files = {"SKILLFLEET_CONFIG": b'{"a": "\xc3\xa4"}', "OTHER": b"\0" * 100_000 + b"end", "EMPTY": b""}
+        read = f"import os; print([open(os.environ[name], 'rb').read() for name in {list(files)}])"
+        request = bench.request(read, files=files)
+        (request.skill_root / "own.py").write_text(read)
+        done = bench.runtime.run(replace(request, script=Path("own.py")) if own else request)
+        assert done.stdout == f"{list(files.values())}\n", done
+        assert bench.run("import os; print('OTHER' in os.environ)").stdout == "False\n"
 
     def test_the_working_directory_is_the_skill_folder(self, bench: Bench) -> None:
         assert bench.run("import os; print(os.getcwd())").stdout == f"{bench.folder / 'skill'}\n"

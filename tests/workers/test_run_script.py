@@ -12,12 +12,13 @@ from tests.conftest import Require
 from tests.workers.skill_folders import write_skill
 
 from skillfleet_workers.environments.build import Environments
+from skillfleet_workers.given import script_environment
 from skillfleet_workers.runtimes.base import Limits, RunRequest
 from skillfleet_workers.runtimes.process import ProcessRuntime
 from skillfleet_workers.script_calls import CLEAN_PATH
 from skillfleet_workers.skills.catalog import SkillCatalog
 from skillfleet_workers.skills.models import Skill
-from skillfleet_workers.tools import CallContext, Toolbox, script_environment
+from skillfleet_workers.tools import CallContext, Toolbox
 from skillfleet_workers.wire.contract import (
     CallRef,
     Document,

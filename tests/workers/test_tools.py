@@ -3,25 +3,33 @@
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.workers.skill_folders import write_skill
+from tests.workers.toolboxes import context, toolbox_in
 
 from skillfleet_workers.environments.build import Environments
 from skillfleet_workers.runtimes.process import ProcessRuntime
 from skillfleet_workers.skills.catalog import SkillCatalog
+from skillfleet_workers.tasks import tool_tasks
 from skillfleet_workers.tools import CallContext, Toolbox
 from skillfleet_workers.wire.contract import (
     READ_LIMIT_BYTES,
+    TASKS,
     CallRef,
     Document,
     GetSkill,
     ListSkills,
     ReadFileInSkill,
     RunPythonScript,
+    SkillSummary,
     ToolError,
+    UsedSkill,
 )
 from skillfleet_workers.wire.execution import ScriptExecution
+from skillfleet_workers.wire.published import PublishedSkill, Snapshot
 from skillfleet_workers.wire.shown import shown_to_model
 
 SETTING_S = 41
@@ -102,3 +110,57 @@ def test_a_conversation_sees_only_the_skills_that_it_may_use(toolbox: Toolbox) -
     assert [skill.name for skill in toolbox.list_skills(ListSkills(), limited).skills] == ["plain"]
     refused = toolbox.get_skill(GetSkill(skill_name="slow"), limited)
     assert isinstance(refused, ToolError) and refused.error == "unknown_skill"
+
+
+def test_the_skills_of_a_worker_are_listed_but_for_those_that_only_people_activate(tmp_path: Path) -> None:
+    (tmp_path / "skills").mkdir()
+    with toolbox_in(tmp_path) as (toolbox, catalog):
+        for name in ("a", "b", "c"):
+            write_skill(tmp_path / "skills" / name, {"SKILL.md": f"---\nname: {name}\ndescription: D.\n---\n"})
+        catalog.declared |= {"a": {"tags": ("x", "y"), "version": "1.2.0"}, "b": {"tags": ("x",)}}
+        catalog.declared["c"] = {"disable_model_invocation": True}
+        listed = toolbox.list_skills(ListSkills(), context()).skills
+        assert listed == (
+            SkillSummary(name="a", description="D.", version="1.2.0", tags=("x", "y")),
+            SkillSummary(name="b", description="D.", version="0.0.0", tags=("x",)),
+        )
+        for tags, names in ((("x",), "ab"), (("y", "x"), "a"), (("z",), "")):
+            assert "".join(s.name for s in toolbox.list_skills(ListSkills(tags=tags), context()).skills) == names
+
+
+def test_a_conversation_lists_the_skills_of_its_snapshot(toolbox: Toolbox) -> None:
+    published = [
+        PublishedSkill(name="able", version="1.0.0", digest="1", description="A.", tags=("x",)),
+        PublishedSkill(name="able", version="1.1.0", digest="2", description="A."),
+        PublishedSkill(name="hidden", version="1.0.0", digest="3", description="H.", hidden=True),
+        PublishedSkill(name="unable", version="1.0.0", digest="4", description="U.", eligible=False, reason="no git"),
+        PublishedSkill(name="forbidden", version="1.0.0", digest="5", description="F."),
+    ]
+    pinned = replace(toolbox, snapshots={"s1": Snapshot(skills=tuple(published))}.get)
+
+    def listed(snapshot: str, *tags: str) -> list[tuple[str, str]]:
+        about = context(snapshot=snapshot, skills=("able", "hidden", "unable", "plain"))
+        return [(skill.name, skill.version) for skill in pinned.list_skills(ListSkills(tags=tags), about).skills]
+
+    assert listed("s1") == [("able", "1.0.0"), ("able", "1.1.0")]
+    assert listed("s1", "x") == [("able", "1.0.0")]
+    assert listed("") == listed("gone") == [("plain", "0.0.0")]
+
+
+def test_a_call_notes_the_skill_that_it_is_about_and_the_state_of_it(
+    toolbox: Toolbox,
+) -> None:
+    knowing = replace(toolbox, digest_of=lambda skill: f"of {skill.name}")
+    for digest, noted in (("d1", "d1"), ("", "of plain")):
+        about = context(digest=digest)
+        knowing.get_skill(GetSkill(skill_name="plain"), about)
+        assert about.notes.used == UsedSkill(name="plain", version="0.0.0", digest=noted)
+    about = context()
+    knowing.get_skill(GetSkill(skill_name="nowhere"), about)
+    knowing.list_skills(ListSkills(), about)
+    assert about.notes.used is None
+
+
+def test_every_task_of_the_contract_has_its_tool(toolbox: Toolbox) -> None:
+    _, tools = tool_tasks(toolbox)
+    assert {spec for spec, _ in tools} == set(TASKS) and len(tools) == len(TASKS)

@@ -1,5 +1,6 @@
 """Code mode over the files of a skill: what its `spec` and `ctx` are, and what a model is told of them."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from .runtimes.code_runs import IMPORTS, CodeMode, CodeRun, Data, code_run
@@ -17,12 +18,14 @@ NO_SPEC = ToolError(
 )
 
 
-def code_call(skill: Skill, code: str, mode: CodeMode) -> CodeRun | ToolError:
-    """ToolError: the skill has no spec, or its files cannot be read."""
+def code_call(skill: Skill, code: str, mode: CodeMode, variables: Iterable[str] = ()) -> CodeRun | ToolError:
+    """`variables`: what `ctx` may be filled with, besides those that the skill declares. ToolError: the skill has no
+    spec, or its files cannot be read."""
     if skill.spec is None:
         return NO_SPEC
     files = {"spec": skill.spec} if mode == "search" else {"spec": skill.spec, "ctx": skill.context}
-    data = {name: _data(skill, path, skill.env if name == "ctx" else ()) for name, path in files.items()}
+    granted = (*skill.env, *variables)
+    data = {name: _data(skill, path, granted if name == "ctx" else ()) for name, path in files.items()}
     for found in data.values():
         if isinstance(found, ToolError):
             return found

@@ -89,7 +89,7 @@ class SkillManager(Opened):
         seconds (else the skill's, else the default).
 
         Raises:
-            ScriptRefusedError: one of seed 001's eight errors; nothing ran.
+            ScriptRefusedError: one of seed 001's eight errors, or a schema's refusal; nothing ran.
             EnvironmentUnavailableError: the skill's requirements cannot be installed; nothing ran.
             RuntimeUnavailableError: the script may not have run.
             ValueError: the timeout is not positive.

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .schemas import fitting_arguments
 from .skills.errors import InterpreterNotFoundError, ToolRestrictionError
 from .skills.languages import INTERPRETERS
 from .skills.models import InputMode, Skill
 from .skills.paths import open_inside
 from .skills.script_input import input_mode, script_input
-from .skills.scripts import ScriptMetadata, find_script, read_script
+from .skills.scripts import ScriptMetadata, entry_of, find_script, read_script, scripts_of
 from .wire.contract import ToolError
 
 CLEAN_PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -30,13 +31,15 @@ class ScriptCall:
 
 @dataclass(frozen=True, slots=True)
 class ReadyScript:
-    """`interpreter` None: that of the skill's own Python environment, which `source` helps to choose."""
+    """`interpreter` None: that of the skill's own Python environment, which `source` helps to choose. `governed`: the
+    skill's schemas are about this script."""
 
     script: ScriptMetadata
     source: str
     mode: InputMode
     stdin: bytes
     interpreter: Path | None
+    governed: bool
 
 
 def runs_scripts(skill: Skill) -> bool:
@@ -45,14 +48,18 @@ def runs_scripts(skill: Skill) -> bool:
 
 
 def ready(skill: Skill, call: ScriptCall, request_id: str) -> ReadyScript:
-    """Raises: ScriptRefusedError: nothing may run; one of seed 001's errors."""
+    """Raises: ScriptRefusedError: nothing may run."""
     if not runs_scripts(skill):
         raise ToolRestrictionError(skill=skill.name)
     script = find_script(skill, call.script)
     source = read_script(skill, script)
-    mode = input_mode(skill, script, call.arguments)
-    stdin = script_input(skill, script, call.arguments, mode, request_id)
-    return ReadyScript(script, source, mode, stdin, interpreter_of(script))
+    governed = script == entry_of(skill, scripts_of(skill))
+    arguments = call.arguments
+    if governed and skill.parameters_schema is not None:
+        arguments = fitting_arguments(skill, script.path, arguments)
+    mode = input_mode(skill, script, arguments)
+    stdin = script_input(skill, script, arguments, mode, request_id)
+    return ReadyScript(script, source, mode, stdin, interpreter_of(script), governed)
 
 
 def is_file_of(skill: Skill, path: str) -> bool:

@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event
 from typing import Any, TypeVar
 
@@ -13,15 +13,18 @@ from celery import Celery
 from celery.exceptions import Ignore
 from pydantic import ValidationError
 
+from .call_context import CallContext, CallNotes
 from .heartbeat import Heartbeat
+from .hooks import Hooks
 from .progress import OutputTeller, Teller
 from .runtimes.base import RuntimeUnavailableError
-from .terms import CallTerms, Terms, task_terms
-from .tools import CallContext, Toolbox
+from .terms import Terms, task_terms
+from .tools import Toolbox
 from .wire.blobs import Blobs
 from .wire.calls import CallLedger, CallResult, Committed
 from .wire.celery import send_call
 from .wire.contract import (
+    ACTIVATE,
     EXECUTE_CODE,
     GET_SKILL,
     LIST_SKILLS,
@@ -33,6 +36,7 @@ from .wire.contract import (
     CallRef,
     Document,
     Result,
+    SkillContent,
     TaskSpec,
     ToolError,
 )
@@ -54,6 +58,9 @@ _FATE: dict[Committed, str] = {
 log = logging.getLogger(__name__)
 
 Tool = Callable[[Any, CallContext], Result]
+Around = Callable[[TaskSpec[Any], CallMessage, CallContext, Callable[[], Result]], Result]
+"""What is done before and after a call, and may keep it from being made."""
+
 Written = TypeVar("Written")
 
 
@@ -64,6 +71,7 @@ class CallRunner:
     worker: str
     terms: Terms = task_terms
     blobs: Blobs | None = None
+    around: Around = lambda spec, message, context, call: call()
 
     def run(self, spec: TaskSpec[Any], tool: Tool, message: CallMessage) -> dict[str, Any]:
         """The result as JSON, for the result backend.
@@ -81,7 +89,8 @@ class CallRunner:
         queued_ms = max(0.0, time.time() - message.sent_at) * 1000
         with self.heartbeat.running(message.ref) as cancelled:
             with closing(OutputTeller(self.ledger, message.ref)) as hear:
-                result = _attempt(spec, tool, message, self._context(message, cancelled, hear))
+                context = self._context(message, cancelled, hear)
+                result = self._attempt(spec, tool, message, context)
             if self.heartbeat.ends_all and _was_ended(result):
                 self._hand_back(message.ref)
                 raise Ignore
@@ -95,7 +104,9 @@ class CallRunner:
             if lost := how_lost(result):
                 self._hand_back(message.ref, lost)
             else:
-                self._commit(message, result, terms, (time.monotonic() - started) * 1000)
+                record = self._record(result, context.notes, (time.monotonic() - started) * 1000)
+                retries = terms.retries if _ran_and_failed(result) else 0
+                self._commit(message.ref, record, retries)
         return result.model_dump(mode="json")
 
     def _resolved(self, message: CallMessage) -> CallMessage:
@@ -107,21 +118,44 @@ class CallRunner:
         return found
 
     def _context(self, message: CallMessage, cancelled: Event, hear: OutputTeller) -> CallContext:
-        return CallContext(message.ref, message.skills, cancelled, Teller(self.ledger, message.ref), hear)
+        return CallContext(
+            ref=message.ref,
+            skills=message.skills,
+            cancelled=cancelled,
+            tell=Teller(self.ledger, message.ref),
+            hear=hear,
+            snapshot=message.snapshot,
+            digest=message.digest,
+        )
 
-    def _commit(self, message: CallMessage, result: Result, terms: CallTerms, ms: float) -> None:
-        record = CallResult(
+    def _record(self, result: Result, notes: CallNotes, ms: float) -> CallResult:
+        return CallResult(
             status=call_status(result),
-            shown=shown_to_model(result),
+            shown=shown_to_model(result) + notes.added,
             tail=output_tail(result),
             worker=self.worker,
             runtime=result.runtime if isinstance(result, ScriptExecution) else "",
             ms=round(ms, 2),
-            tools=result.scripts if isinstance(result, Document) else (),
+            tools=result.scripts if isinstance(result, Document | SkillContent) else (),
+            used=notes.used,
+            governing=result.governing if isinstance(result, SkillContent) else None,
         )
-        retries = terms.retries if _ran_and_failed(result) else 0
-        outcome = _patiently(lambda: self.ledger.commit(message.ref, record, retries))
-        log.info("call %s: %s in %.1f ms%s", message.ref.task_id, record.status, record.ms, _FATE[outcome])
+
+    def _commit(self, ref: CallRef, record: CallResult, retries: int) -> None:
+        outcome = _patiently(lambda: self.ledger.commit(ref, record, retries))
+        log.info("call %s: %s in %.1f ms%s", ref.task_id, record.status, record.ms, _FATE[outcome])
+
+    def _attempt(self, spec: TaskSpec[Any], tool: Tool, message: CallMessage, context: CallContext) -> Result:
+        try:
+            request = spec.request.model_validate(message.request)
+        except ValidationError as wrong:
+            # Checked by the orchestrator too; a newer one may send what this worker does not know.
+            return ToolError(error="malformed_arguments", message=str(wrong), fix="Call it with other arguments.")
+        try:
+            return self.around(spec, message, context, lambda: tool(request, context))
+        except RuntimeUnavailableError as broken:
+            log.error("call %s: %s", message.ref.task_id, broken)
+            return ScriptExecution(status="lost", error=f"the worker could not run the script: {broken}")
 
     def _hand_back(self, ref: CallRef, lost: str = "") -> None:
         outcome = _patiently(lambda: self.ledger.hand_back(ref, lost))
@@ -151,29 +185,24 @@ def _ran_and_failed(result: Result) -> bool:
     return isinstance(result, ScriptExecution) and result.returncode is not None and not result.success
 
 
-def _attempt(spec: TaskSpec[Any], tool: Tool, message: CallMessage, context: CallContext) -> Result:
-    try:
-        request = spec.request.model_validate(message.request)
-    except ValidationError as wrong:
-        # Checked by the orchestrator too; a newer one may send what this worker does not know.
-        return ToolError(error="malformed_arguments", message=str(wrong), fix="Call it with other arguments.")
-    try:
-        return tool(request, context)
-    except RuntimeUnavailableError as broken:
-        log.error("call %s: %s", message.ref.task_id, broken)
-        return ScriptExecution(status="lost", error=f"the worker could not run the script: {broken}")
-
-
-def register_tasks(app: Celery, toolbox: Toolbox, runner: CallRunner) -> None:
-    tools: list[tuple[TaskSpec[Any], Tool]] = [
+def tool_tasks(toolbox: Toolbox) -> tuple[Around, list[tuple[TaskSpec[Any], Tool]]]:
+    """What is done around every call, and the tool of each task."""
+    hooks = Hooks(lambda name, digest: toolbox.catalog.find(name, None, digest), toolbox.runs)
+    return hooks.around, [
         (LIST_SKILLS, toolbox.list_skills),
         (GET_SKILL, toolbox.get_skill),
+        (ACTIVATE, toolbox.activate),
         (READ_FILE, toolbox.read_file),
         (RUN_PYTHON, toolbox.run_python),
         (RUN_SCRIPT, toolbox.run_script),
         (SEARCH_SPEC, toolbox.search),
         (EXECUTE_CODE, toolbox.execute_code),
     ]
+
+
+def register_tasks(app: Celery, toolbox: Toolbox, runner: CallRunner) -> None:
+    around, tools = tool_tasks(toolbox)
+    runner = replace(runner, around=around)
     for spec, tool in tools:
         _register(app, spec, tool, runner)
 

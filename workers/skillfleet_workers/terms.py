@@ -36,7 +36,7 @@ class SkillTerms:
 
     def __call__(self, spec: TaskSpec[Any], message: CallMessage) -> CallTerms:
         name = message.request.get("skill_name")
-        skill = self.catalog.find(name, message.skills) if isinstance(name, str) else None
+        skill = self.catalog.find(name, message.skills, message.digest) if isinstance(name, str) else None
         if spec.effects != "unsafe" or not isinstance(skill, Skill):
             return task_terms(spec, message)
         effects = skill.effects or self._undeclared(skill)

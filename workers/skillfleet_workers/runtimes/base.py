@@ -1,7 +1,7 @@
 """The port that every runtime stands behind."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -40,7 +40,8 @@ class RunRequest:
     What the script leaves in the last is moved to `keep`. `preload`: modules that such scripts import.
     `programs`: folders of the worker that its PATH names besides, and that are shown to it.
     `fresh_interpreter`: no fork of a warm one will do. `image`: of the container that the skill asks for. `hear`
-    is told now and then what the script writes, and must return at once.
+    is told now and then what the script writes, and must return at once. `files` (at most 4) lie in its work folder
+    from the start, each under the name of the variable that holds its path.
     """
 
     skill_name: str
@@ -62,11 +63,13 @@ class RunRequest:
     runtime: RuntimeChoice = "auto"
     hear: Callable[[Output], None] | None = None
     programs: tuple[Path, ...] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
 
-def work_variables(work: str, output: str) -> dict[str, str]:
+def work_variables(work: str, output: str, files: Iterable[str] = ()) -> dict[str, str]:
     """What a script is told of its work folder."""
-    return {"HOME": work, "TMPDIR": work, "SKILLFLEET_OUTPUT_DIR": output}
+    placed = {name: f"{work}/{name}" for name in files}
+    return {**placed, "HOME": work, "TMPDIR": work, "SKILLFLEET_OUTPUT_DIR": output}
 
 
 class Runtime(Protocol):

@@ -140,9 +140,11 @@ def _placed(request: RunRequest, work: Path) -> Path:
 
 
 def _frame(request: RunRequest, work: Path) -> bytes:
+    for name, content in request.files.items():
+        (work / name).write_bytes(content)
     program = [str(request.interpreter), str(_placed(request, work)), *request.arguments]
     arguments = (
         [os.fsdecode(LOCKED), locks_for(request, work, kernel_locks()).encoded(), *program] if LINUX else program
     )
-    environment = {**request.environment, **work_variables(str(work), str(work / OUTPUT))}
+    environment = {**request.environment, **work_variables(str(work), str(work / OUTPUT), request.files)}
     return framed(str(request.skill_root), arguments, environment)

@@ -52,7 +52,7 @@ class SkillCatalog:
         """Folder name to the reason why it is no skill."""
         return {entry.name: entry.reason for entry in self._scan() if isinstance(entry, Skipped)}
 
-    def find(self, name: str, allowed: Collection[str] | None = None) -> Skill | ToolError:
+    def find(self, name: str, allowed: Collection[str] | None = None, digest: str = "") -> Skill | ToolError:
         if not name or ".." in name or any(c in name for c in "/\\\0") or not is_text(name):
             return ToolError(
                 error="invalid_skill_name",

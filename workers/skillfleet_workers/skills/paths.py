@@ -145,9 +145,9 @@ def _is_relative(path: str) -> bool:
     return is_text(path)
 
 
-def listed_files(root: Path, folder: Path | None = None) -> list[str]:
+def listed_files(root: Path, folder: Path | None = None, limit: int = LISTED_FILES) -> list[str]:
     """Some files of the skill, or of one folder of it, as paths relative to the skill."""
-    return sorted(itertools.islice(_walk(root, folder or root), LISTED_FILES))
+    return sorted(itertools.islice(_walk(root, folder or root), limit))
 
 
 def _walk(root: Path, folder: Path) -> Iterator[str]:

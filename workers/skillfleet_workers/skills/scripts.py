@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -77,11 +78,24 @@ def find_script(skill: Skill, wanted: str) -> ScriptMetadata:
     if path.is_absolute() or ".." in path.parts or "\\" in wanted or "\0" in wanted:
         raise PathSecurityError(script=wanted, skill=skill.name)
     scripts = scripts_of(skill)
+    if script := _named(path, scripts):
+        return script
+    raise _not_found(skill, str(path), scripts)
+
+
+def entry_of(skill: Skill, scripts: Sequence[ScriptMetadata]) -> ScriptMetadata | None:
+    """The one of its scripts that the schemas of the skill are about; None: it does not say, and has not only one."""
+    if skill.entry is None:
+        return scripts[0] if len(scripts) == 1 else None
+    return _named(PurePosixPath(skill.entry), scripts)
+
+
+def _named(path: PurePosixPath, scripts: Sequence[ScriptMetadata]) -> ScriptMetadata | None:
     for place in range(len(_names(path))):
         for script in scripts:
             if _names(script.path)[place] == str(path):
                 return script
-    raise _not_found(skill, str(path), scripts)
+    return None
 
 
 def read_script(skill: Skill, script: ScriptMetadata) -> str:

@@ -3,12 +3,12 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ..wire.contract import ScriptTool
 from .models import Skill
-from .scripts import ScriptMetadata
+from .scripts import ScriptMetadata, entry_of
 
 MAX_CHARS = 60
 SKILL_CHARS = 40
@@ -32,10 +32,18 @@ def script_tool_names(skill: Skill, scripts: Iterable[ScriptMetadata]) -> dict[s
         chosen |= {script: chosen[script] + 1 for script in ambiguous}
 
 
-def script_tools(skill: Skill, scripts: Iterable[ScriptMetadata]) -> tuple[ScriptTool, ...]:
+def script_tools(skill: Skill, scripts: Sequence[ScriptMetadata]) -> tuple[ScriptTool, ...]:
+    entry = entry_of(skill, scripts)
+    schema = None if skill.parameters_schema is None else dict(skill.parameters_schema)
     return tuple(
-        ScriptTool(tool=tool, script=str(s.path), description=s.description, language=s.script_type)
-        for tool, s in script_tool_names(skill, scripts).items()
+        ScriptTool(
+            tool=tool,
+            script=str(script.path),
+            description=script.description,
+            language=script.script_type,
+            parameters=schema if script == entry else None,
+        )
+        for tool, script in script_tool_names(skill, scripts).items()
     )
 
 

@@ -34,6 +34,8 @@ TIMEOUT = Field(default=None, ge=1, le=MAX_TIMEOUT_SECONDS, description="Seconds
 class ListSkills(WireModel):
     """List all available skills in the skills folder, with what each is for."""
 
+    tags: tuple[str, ...] = Field(default=(), description="Only skills that have all of these tags")
+
 
 class GetSkill(WireModel):
     """Read the SKILL.md documentation of a skill. It is the skill's table of contents: read it before use."""

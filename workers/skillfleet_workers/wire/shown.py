@@ -1,9 +1,12 @@
 """What the model is shown of a result, and the short readable forms for Flower and the terminal (pure)."""
 
 import json
+import re
+from collections.abc import Sequence
 from typing import Any
+from xml.sax.saxutils import escape, quoteattr
 
-from .contract import Document, Result, SkillContent, SkillList, ToolError
+from .contract import Document, Result, ScriptTool, SkillContent, SkillList, ToolError
 from .execution import RESULT_EVENT, ScriptExecution
 
 SHOWN_LIMIT_CHARS = 24_000
@@ -15,6 +18,7 @@ LOST_OUTPUT_CHARS = 2_000
 SHOWN_SCRIPTS = 50
 """Most scripts of a skill that are listed after its documentation."""
 
+_OWN_TAG = re.compile(r"<(\s*/?\s*skill_(?:content|resources)\b)", re.IGNORECASE)
 _ALWAYS = ("status", "returncode", "stdout", "stderr")
 _WHEN_SET = ("error", "signal", "leftover_killed")
 
@@ -24,9 +28,9 @@ def shown_to_model(result: Result) -> str:
         case SkillList():
             return json.dumps([s.model_dump() for s in result.skills], ensure_ascii=False)
         case Document():
-            return result.text + _read_on(result) + _scripts(result)
+            return result.text + _read_on(result) + _scripts(result.scripts)
         case SkillContent():
-            return result.text
+            return _content(result) + _scripts(result.scripts)
         case ScriptExecution():
             return json.dumps(_shown_execution(result), ensure_ascii=False)
         case ToolError():
@@ -98,11 +102,19 @@ def _read_on(document: Document) -> str:
     )
 
 
-def _scripts(document: Document) -> str:
-    if not document.scripts:
-        return ""
-    own = [f"- {tool.tool}: {tool.description}" for tool in document.scripts if not tool.script]
-    scripts = [tool for tool in document.scripts if tool.script]
+def _content(skill: SkillContent) -> str:
+    """No text in it can close the element, or open one that looks like ours; but for that it stays as it is."""
+    body = _OWN_TAG.sub(r"&lt;\1", skill.text.strip("\n"))
+    shown = f"<skill_content name={quoteattr(skill.skill_name)}>\n{body}\n</skill_content>"
+    if not skill.resources:
+        return shown
+    files = "".join(f"  <file>{escape(path)}</file>\n" for path in skill.resources)
+    return f"{shown}\n<skill_resources>\n{files}</skill_resources>"
+
+
+def _scripts(tools: Sequence[ScriptTool]) -> str:
+    own = [f"- {tool.tool}: {tool.description}" for tool in tools if not tool.script]
+    scripts = [tool for tool in tools if tool.script]
     listed = [
         f"- {tool.script} ({tool.language}; {tool.tool})"
         + (f": {short(tool.description, 200)}" if tool.description else "")

@@ -27,7 +27,7 @@ from .passing import Passing
 from .place import Place
 from .portable import UNSET, portable_python
 
-DESCRIPTORS = 4
+DESCRIPTORS = 8
 END_PATIENCE_S = 5.0
 OWN_MEMORY_MB = 24
 """Of the init."""
@@ -44,8 +44,8 @@ class Order:
 
     def encoded(self) -> bytes:
         """As `inside/alone.py` reads it."""
-        stdin, _, _, *source = self.descriptors
-        contents = [Path(f"/proc/self/fd/{one}").read_bytes() for one in (stdin, *source)]
+        stdin, _, _, *placed = self.descriptors
+        contents = [Path(f"/proc/self/fd/{one}").read_bytes() for one in (stdin, *placed)]
         sized = [len(content).to_bytes(LENGTH_BYTES, "big") + content for content in contents]
         return self.frame + bytes([len(sized)]) + b"".join(sized)
 

@@ -1,9 +1,9 @@
 """The init of a container that is made for one run: it starts the script, tells how it goes, and ends with it.
 
 Started as `python -m inside.alone CONFIG`. Standard input brings the order: a frame of `handover.framed`, how
-many contents follow, and each with its length: what the script reads, and its source where it is no file of the
-skill. One byte more, or the end, is the order to kill. Standard output takes UP, and then frames: a HEADER and as
-many bytes as it says.
+many contents follow, and each with its length: what the script reads, and what is to lie in its work folder (as
+`script.place` takes it). One byte more, or the end, is the order to kill. Standard output takes UP, and then frames:
+a HEADER and as many bytes as it says.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .config import OUTPUT, Config
 from .connect import MEMORY
 from .init import bury_orphans, tell_end
 from .nest import libc
-from .script import PR_SET_DUMPABLE, Request, lock_in, write_source
+from .script import PR_SET_DUMPABLE, Request, lock_in, place
 
 UP = b"up"
 HEADER = struct.Struct(">BL")
@@ -95,9 +95,9 @@ def read_order() -> tuple[Request, int]:
     pairs = (variable.partition("=") for variable in fields[2 + count :])
     request = Request(fields[0], fields[2 : 2 + count], {name: value for name, _, value in pairs})
     contents = [memory_file(exactly(number(LENGTH_BYTES))) for _ in range(number(1))]
-    for source in contents[1:]:
-        write_source(source, request.script)
-        os.close(source)
+    for file in contents[1:]:
+        place(file)
+        os.close(file)
     return request, contents[0]
 
 

@@ -22,7 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # the true one is in a module that costs much to load
     from collections.abc import Callable, Iterator
 
-DESCRIPTORS = 4
+DESCRIPTORS = 8
+PATH_BYTES = 4096
 MOST_OPEN = 1 << 20
 PR_SET_DUMPABLE = 4
 
@@ -135,7 +136,7 @@ def empty(folder: str, device: int) -> None:
 
 
 def read_request(control: _socket.socket, config: Config) -> Request:
-    """Standard input, output and error come with it, and the source where the script is no file of the skill."""
+    """Standard input, output and error come with it, and what is to lie in the work folder."""
     head, passed, _, _ = control.recvmsg(8, _socket.CMSG_SPACE(4 * DESCRIPTORS), _socket.MSG_WAITALL)
     if not passed:
         os._exit(0)  # the worker has no use for this spare
@@ -147,8 +148,8 @@ def read_request(control: _socket.socket, config: Config) -> Request:
     streams = memoryview(passed[0][2]).cast("i").tolist()
     for wanted, descriptor in enumerate(streams[:3]):
         os.dup2(descriptor, wanted)
-    if len(streams) > 3:
-        write_source(streams[3], request.script)
+    for descriptor in streams[3:]:
+        place(descriptor)
     for descriptor in streams:  # received ones outlive an exec
         os.close(descriptor)
     control.sendall(b"started %d\n" % os.getpid())
@@ -169,8 +170,11 @@ def execute(request: Request, control: _socket.socket) -> None:
         os._exit(127)
 
 
-def write_source(descriptor: int, path: str) -> None:
-    """Not the worker's part: the files of this user namespace may have no owner in its own."""
+def place(descriptor: int) -> None:
+    """Write a file: its path, a NUL, its content. Not the worker's part: the files of this user namespace may have
+    no owner in its own."""
+    path = os.read(descriptor, PATH_BYTES).partition(b"\0")[0]
+    os.lseek(descriptor, len(path) + 1, os.SEEK_SET)
     file = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
     while os.sendfile(file, descriptor, None, 1 << 24):
         pass

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def run_leased(
     with ExitStack() as opened:
         try:
             frame = _frame(request)
-            source = _memory_file(encoded(request.script), opened) if isinstance(request.script, str) else None
+            placed = [_memory_file(path.encode() + b"\0" + content, opened) for path, content in _placed(request)]
         except UnrunnableError as wrong:
             return ScriptExecution(status="failed", error=str(wrong), **facts)
         if request.cancelled.is_set():
@@ -53,7 +54,7 @@ def run_leased(
         interpreter, lease = taken
         opened.callback(lease.close)
         try:
-            capture = _hand_over(request, frame, source, lease, opened)
+            capture = _hand_over(request, frame, placed, lease, opened)
             fields, artifacts, broken = _attended(request, capture, interpreter, lease)
         except OSError as wrong:
             pool.discard(interpreter, replace=True)
@@ -109,20 +110,31 @@ def _attended(
     return fields, artifacts, starved or silent or capture.lost
 
 
-def _hand_over(request: RunRequest, frame: bytes, source: int | None, lease: Lease, opened: ExitStack) -> Capture:
+def _hand_over(request: RunRequest, frame: bytes, placed: list[int], lease: Lease, opened: ExitStack) -> Capture:
     with ExitStack() as theirs:
         stdin = _memory_file(request.stdin, theirs) if request.stdin else _nothing(theirs)
         (out, far_out), (err, far_err) = (pipe(opened, theirs) for _ in range(2))
         capture = Capture(Stream(out), Stream(err))
-        passed = [stdin, far_out, far_err]
-        hand_over(lease.control, frame, passed if source is None else [*passed, source])
+        hand_over(lease.control, frame, [stdin, far_out, far_err, *placed])
     return capture
+
+
+def _placed(request: RunRequest) -> Iterator[tuple[str, bytes]]:
+    """What is to lie in the work folder.
+
+    Raises:
+        UnrunnableError: the script's source has no encoding.
+    """
+    if isinstance(request.script, str):
+        yield SCRIPT_FILE, encoded(request.script)
+    for name, content in request.files.items():
+        yield f"{WORK}/{name}", content
 
 
 def _frame(request: RunRequest) -> bytes:
     script = SCRIPT_FILE if isinstance(request.script, str) else str(request.skill_root / request.script)
     arguments = [str(request.interpreter), script, *request.arguments]
-    environment = {**request.environment, **work_variables(WORK, f"{WORK}/{OUTPUT}")}
+    environment = {**request.environment, **work_variables(WORK, f"{WORK}/{OUTPUT}", request.files)}
     return framed(str(request.skill_root), arguments, environment)
 
 

@@ -1,0 +1,98 @@
+"""What the JSON Schemas of a skill say of the arguments, the result and the configuration of its scripts (pure)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .runtimes.ndjson import strict_json
+from .skills.errors import ScriptRefusedError
+from .skills.json_schemas import Misfit, misfits, schema_trouble
+from .skills.models import Skill
+from .wire.execution import ScriptExecution
+from .wire.shown import short
+
+TOLD_ERRORS = 5
+REASON_CHARS = 200
+MOST_VALUES = 200_000
+"""Of arguments, or of a result."""
+
+Schema = Mapping[str, Any]
+
+
+class ArgumentsDoNotFitError(ScriptRefusedError):
+    """The arguments do not fit what script '{script}' takes: {errors}"""
+
+    fix = "Call it again with arguments that fit: correct the fields that are named there."
+
+
+class ConfigDoesNotFitError(ScriptRefusedError):
+    """The configuration of skill '{skill}' does not fit its config schema: {errors}"""
+
+    fix = "Tell the user to correct these values in the skill's config.json, or in the override of this skill."
+
+
+class UnusableSchemaError(ScriptRefusedError):
+    """The {name} of skill '{skill}' cannot be used: {reason}"""
+
+    fix = "Tell the user that the skill's author must correct the schema."
+
+
+def fitting_arguments(skill: Skill, script: object, arguments: Schema | None) -> dict[str, Any]:
+    """With the defaults of what is missing at the top.
+
+    Raises:
+        ArgumentsDoNotFitError, UnusableSchemaError
+    """
+    schema = skill.parameters_schema or {}
+    filled = with_defaults(schema, arguments or {})
+    if errors := _refused(skill, "parameters_schema", schema, filled):
+        raise ArgumentsDoNotFitError(script=script, errors=errors)
+    return filled
+
+
+def fitting_config(skill: Skill, values: Schema) -> dict[str, Any]:
+    """With the defaults of what is missing at the top.
+
+    Raises:
+        ConfigDoesNotFitError, UnusableSchemaError
+    """
+    schema = skill.config_schema or {}
+    filled = with_defaults(schema, values)
+    if errors := _refused(skill, "config schema", schema, filled):
+        raise ConfigDoesNotFitError(skill=skill.name, errors=errors)
+    return filled
+
+
+def fitting_result(skill: Skill, run: ScriptExecution) -> ScriptExecution:
+    """A run that succeeded, but whose output is not what `returns_schema` promises, has not kept the protocol."""
+    if skill.returns_schema is None or not run.success:
+        return run
+    try:
+        errors = _refused(skill, "returns_schema", skill.returns_schema, strict_json(run.stdout))
+    except (ValueError, RecursionError) as wrong:
+        errors = f"it is no JSON: {short(wrong, REASON_CHARS)}"
+    except UnusableSchemaError as unusable:
+        errors = str(unusable)
+    if not errors:
+        return run
+    told = f"standard output does not fit the returns_schema of the skill: {errors}"
+    return run.model_copy(update={"status": "protocol_violation", "error": told})
+
+
+def with_defaults(schema: Schema, values: Schema) -> dict[str, Any]:
+    properties = schema.get("properties")
+    known = properties.items() if isinstance(properties, Mapping) else ()
+    defaults = {name: about["default"] for name, about in known if isinstance(about, Mapping) and "default" in about}
+    return {**defaults, **values}
+
+
+def _refused(skill: Skill, name: str, schema: Schema, value: Any) -> str:
+    """What does not fit. Raises: UnusableSchemaError"""
+    if trouble := schema_trouble(dict(schema)):
+        raise UnusableSchemaError(name=name, skill=skill.name, reason=trouble)
+    return _told(misfits(dict(schema), value, MOST_VALUES))
+
+
+def _told(found: Sequence[Misfit]) -> str:
+    told = [misfit.message for misfit in found[:TOLD_ERRORS]]
+    more = [f"and {len(found) - TOLD_ERRORS} more"] if len(found) > TOLD_ERRORS else []
+    return "; ".join([*told, *more])
