@@ -13,7 +13,7 @@ class DependencyCycleError(ValueError):
     """`cycle`: each depends on the next, and the last is the first."""
 
     def __init__(self, cycle: tuple[str, ...]) -> None:
-        super().__init__(f"the dependencies of skills form a cycle: {' -> '.join(cycle)}")
+        super().__init__(f"dependencies form a cycle: {' -> '.join(cycle)}")
         self.cycle = cycle
 
 
@@ -21,7 +21,7 @@ class MissingDependencyError(LookupError):
     """`missing`: as the skills that depend on them write them."""
 
     def __init__(self, missing: tuple[str, ...]) -> None:
-        super().__init__(f"skills that others depend on are missing: {', '.join(missing)}")
+        super().__init__(f"these dependencies are missing: {', '.join(missing)}")
         self.missing = missing
 
 
@@ -56,7 +56,7 @@ class Registry:
     @property
     def dependency_graph(self) -> dict[str, list[str]]:
         """Of every skill what it depends on directly; what is missing as it is written."""
-        return {name: list(self.dependencies_of(name)) for name in map(self._label, self.list_skills())}
+        return {name: list(self._direct(name)) for name in map(self._label, self.list_skills())}
 
     def resolve_dependencies(self, name: str) -> list[str]:
         """The order in which to run them: what something depends on comes before it, the skill itself last.
@@ -97,10 +97,10 @@ class Registry:
         self.get_skill(name)
         return self._missing(self._reached([name]))
 
-    def dependencies_of(self, name: str) -> tuple[str, ...]:
-        """Direct ones, each once; none where the skill is missing."""
-        skill = self._find(name)
-        return tuple(dict.fromkeys(map(self._named, skill.dependencies))) if skill else ()
+    def name_of(self, reference: str) -> str:
+        """One name for one skill; what is missing keeps its own."""
+        skill = self._find(reference)
+        return self._label(skill) if skill else reference
 
     def _find(self, reference: str) -> Skill | None:
         name, version = split(reference)
@@ -109,19 +109,19 @@ class Registry:
     def _label(self, skill: Skill) -> str:
         return skill.name if self._find(skill.name) is skill else f"{skill.name}{SEPARATOR}{skill.version}"
 
-    def _named(self, reference: str) -> str:
-        """One name for one skill; what is missing keeps its own."""
-        skill = self._find(reference)
-        return self._label(skill) if skill else reference
+    def _direct(self, name: str) -> tuple[str, ...]:
+        """Each once; none where the skill is missing."""
+        skill = self._find(name)
+        return tuple(dict.fromkeys(map(self.name_of, skill.dependencies))) if skill else ()
 
     def _reached(self, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
         """What they lead to, with what each depends on; nearest first."""
         graph: dict[str, tuple[str, ...]] = {}
-        ahead = deque(map(self._named, names))
+        ahead = deque(map(self.name_of, names))
         while ahead:
             name = ahead.popleft()
             if name not in graph:
-                graph[name] = self.dependencies_of(name)
+                graph[name] = self._direct(name)
                 ahead += graph[name]
         return graph
 

@@ -1,0 +1,234 @@
+"""Whether a worker can run a skill, the reason where it cannot, and which workers its calls go to."""
+
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillfleet_workers.skills.eligibility import Filter, Host, why_not
+from skillfleet_workers.skills.models import Requirements, Skill
+from skillfleet_workers.skills.override_file import Override
+from skillfleet_workers.skills.registry import Registry
+from skillfleet_workers.skills.routes import route_of
+from skillfleet_workers.skills.this_host import this_host
+from skillfleet_workers.wire.published import QUEUE_NAME
+
+PROGRAMS = {"git": "/usr/bin/git", "npm": "/usr/bin/npm"}
+HOST = Host(
+    PROGRAMS.get,
+    {"TOKEN": "t", "EMPTY": "", "LLM_API_KEY": "k"},
+    platform="linux",
+    queues=frozenset({"gpu"}),
+)
+NOTHING = Override()
+OFF = Override(enabled=False, reason="it is off")
+
+
+def skill(name: str = "a", *dependencies: str, **fields: Any) -> Skill:
+    return Skill(name, Path("/skills") / name, dependencies=dependencies, **fields)
+
+
+def reason(
+    it: Skill,
+    override: Override = NOTHING,
+    *others: Skill,
+    host: Host = HOST,
+    off: Mapping[str, Override] | None = None,
+) -> str | None:
+    return why_not(it, host, override, Registry([it, *others]), lambda name: (off or {}).get(name, Override()))
+
+
+@pytest.mark.parametrize(
+    ("needs", "why"),
+    [
+        ({"bins": ("git", "npm")}, None),
+        ({"bins": ("git", "gh")}, "it needs the program 'gh', which this worker does not have"),
+        ({"any_bins": ("pnpm", "npm")}, None),
+        ({"any_bins": ("pnpm", "yarn")}, "it needs one of the programs pnpm, yarn, this worker has none of them"),
+        ({"env": ("TOKEN",)}, None),
+        ({"env": ("TOKEN", "OTHER")}, "it needs the variable OTHER, which this worker does not have"),
+        ({"env": ("EMPTY",)}, "it needs the variable EMPTY, which this worker does not have"),
+        ({"env": ("LLM_API_KEY",)}, "it needs the variable LLM_API_KEY, which is never given to a skill"),
+        ({"os": ("darwin", "linux")}, None),
+        ({"os": ("darwin", "win32")}, "it is for darwin, win32, this worker runs on linux"),
+        ({"config": ("key",)}, "it needs 'key' in its configuration, which has no value for it"),
+    ],
+)
+def test_what_a_skill_requires_is_looked_for(needs: Mapping[str, tuple[str, ...]], why: str | None) -> None:
+    assert reason(skill(requires=Requirements(**needs))) == why
+
+
+def test_the_first_thing_that_is_missing_is_the_reason() -> None:
+    requires = Requirements(("gh",), ("yarn",), ("OTHER",), ("darwin",), ("key",))
+    it = skill("a", "gone", requires=requires, queue="office")
+    mended: list[Mapping[str, Any]] = [
+        {},
+        {"os": ()},
+        {"bins": ()},
+        {"any_bins": ()},
+        {"env": ()},
+        {"config": ()},
+    ]
+    reasons = [reason(it, OFF)]
+    for change in mended:
+        it = replace(it, requires=replace(it.requires, **change))
+        reasons.append(reason(it))
+    reasons.append(reason(replace(it, queue="gpu")))
+    looked_for = ["off", "darwin", "'gh'", "yarn", "OTHER", "'key'", "'office'", "gone"]
+    assert [word in str(why) for word, why in zip(looked_for, reasons, strict=True)] == [True] * 8
+    assert reason(replace(it, queue="gpu", dependencies=())) is None
+
+
+def test_always_is_eligible_whatever_it_lacks_but_not_when_it_is_off() -> None:
+    it = skill("a", "gone", always=True, requires=Requirements(bins=("gh",)), queue="office")
+    refuses = replace(HOST, filters={"no": lambda skill, host: "never"})
+    assert reason(it, host=refuses) is None
+    assert reason(it, OFF, host=refuses) == "it is off"
+
+
+def test_an_override_gives_variables_and_configuration() -> None:
+    it = skill(requires=Requirements(env=("OTHER",), config=("deep.key",)), config={"deep": {}})
+    assert reason(it) and reason(it, Override(env={"OTHER": "x"}))
+    assert reason(it, Override(env={"OTHER": "x"}, config={"deep": {"key": 1}})) is None
+
+
+@pytest.mark.parametrize(
+    ("config", "eligible"),
+    [
+        ({"a": {"b": "x"}}, True),
+        ({"a": {"b": [0]}}, True),
+        ({"a": {"b": "${TOKEN}"}}, True),
+        ({"a": {"b": "Bearer ${OTHER}"}}, True),
+        ({"a": {"b": "${OTHER}"}}, False),
+        ({"a": {"b": "${LLM_API_KEY}"}}, False),
+        ({"a": {"b": 0}}, False),
+        ({"a": {"b": False}}, False),
+        ({"a": {"b": ""}}, False),
+        ({"a": {"b": None}}, False),
+        ({"a": "b"}, False),
+        ({"a.b": "x"}, False),
+        ({}, False),
+        (None, False),
+    ],
+)
+def test_a_configured_value_is_one_that_is_true(config: Mapping[str, Any] | None, eligible: bool) -> None:
+    it = skill(requires=Requirements(config=("a.b",)), config=config)
+    assert (reason(it) is None) == eligible
+
+
+@pytest.mark.parametrize(
+    ("others", "off", "why"),
+    [
+        ([skill("b", "c"), skill("c")], {}, None),
+        ([skill("b", "c")], {}, "these dependencies are missing: c"),
+        ([skill("b", "c"), skill("c", "a")], {}, "dependencies form a cycle: b -> c -> a -> b"),
+        (
+            [skill("b", "c"), skill("c", requires=Requirements(("gh",)))],
+            {},
+            "it depends on 'b': it depends on 'c': it needs",
+        ),
+        ([skill("b", "c"), skill("c")], {"c": OFF}, "it depends on 'b': it depends on 'c': it is off"),
+        ([skill("b", "c", always=True), skill("c")], {"c": OFF}, None),
+        ([skill("b", "c"), skill("c", queue="gpu")], {}, None),
+        (
+            [skill("b", "c@1"), skill("c", version="1", queue="office"), skill("c", version="2")],
+            {},
+            "depends on 'c@1'",
+        ),
+    ],
+)
+def test_a_skill_needs_what_it_depends_on(others: list[Skill], off: Mapping[str, Override], why: str | None) -> None:
+    found = reason(skill("a", "b"), Override(), *others, off=off)
+    assert found is None if why is None else why in str(found)
+
+
+def test_a_skill_that_the_registry_does_not_have_is_judged_all_the_same() -> None:
+    assert why_not(skill("new", "b"), HOST, Override(), Registry([skill("b")])) is None
+    assert why_not(skill("new", "b"), HOST, Override(), Registry()) == "these dependencies are missing: b"
+
+
+def raises(skill: Skill, host: Host) -> str | None:
+    raise ValueError("no idea")
+
+
+@pytest.mark.parametrize(
+    ("ask", "why"),
+    [
+        (lambda skill, host: None, None),
+        (lambda skill, host: "", None),
+        (lambda skill, host: f"{skill.name} on {host.platform}", "a on linux"),
+        (raises, "the filter 'mine' failed: ValueError: no idea"),
+    ],
+)
+def test_filters_of_others_have_the_last_word(ask: Filter, why: str | None) -> None:
+    host = replace(HOST, filters={"mine": ask})
+    assert reason(skill(), host=host) == why
+    assert "'gh'" in str(reason(skill(requires=Requirements(bins=("gh",))), host=host))
+    dependent = reason(skill("x", "a"), Override(), skill("a"), host=host)
+    assert (dependent is None) == (why is None)
+
+
+PLUGIN = """
+def refuse(skill, host):
+    return f"{skill.name} is refused"
+"""
+ENTRIES = "[skillfleet.filters]\nmine = a_filter_of_others:refuse\nlost = no_such_module_at_all:refuse\n"
+
+
+def test_filters_are_found_by_their_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    about = tmp_path / "others-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: others\nVersion: 1\n")
+    (about / "entry_points.txt").write_text(ENTRIES)
+    (tmp_path / "a_filter_of_others.py").write_text(PLUGIN)
+    monkeypatch.syspath_prepend(tmp_path)
+    host = this_host("")
+    assert list(host.filters) == ["lost", "mine"]
+    assert "the filter 'lost' failed: ModuleNotFoundError" in str(reason(skill(), host=host))
+    assert reason(skill(), host=replace(host, filters={"mine": host.filters["mine"]})) == "a is refused"
+
+
+def test_this_host_looks_where_scripts_do_and_then_in_the_workers_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("scripts", "worker"):
+        (tmp_path / folder).mkdir()
+        for program in ("both", folder):
+            (tmp_path / folder / program).touch(0o755)
+    (tmp_path / "scripts" / "no-program").touch(0o644)
+    monkeypatch.setenv("PATH", str(tmp_path / "worker"))
+    host = this_host(str(tmp_path / "scripts"), frozenset({"gpu"}))
+    assert host.which("both") == str(tmp_path / "scripts" / "both")
+    assert host.which("worker") and host.which("scripts")
+    assert host.which("no-program") is None and host.which("sh") is None
+    assert host.platform == sys.platform and host.queues == {"gpu"} and host.environ["PATH"]
+
+
+def test_a_skill_that_demands_nothing_of_a_host_runs_anywhere() -> None:
+    assert route_of(skill()) == ""
+    assert route_of(skill(always=True, requires=Requirements(bins=("gh",)))) == ""
+
+
+def test_a_queue_that_a_skill_asks_for_is_its_route() -> None:
+    assert route_of(skill(queue="gpu", requires=Requirements(bins=("gh",)))) == "gpu"
+
+
+@pytest.mark.parametrize("what", ["bins", "any_bins", "env", "os", "config"])
+def test_skills_with_the_same_demands_share_a_route(what: str) -> None:
+    first, second = (
+        route_of(skill(n, requires=Requirements(**{what: v}))) for n, v in (("a", ("x", "y")), ("b", ("y", "x", "y")))
+    )
+    assert first == second and re.fullmatch(QUEUE_NAME, first) and re.fullmatch("needs-[0-9a-f]{8}", first)
+    others = {
+        route_of(skill(requires=Requirements(**{name: ("x", "y")})))
+        for name in ("bins", "any_bins", "env", "os", "config")
+    }
+    assert len(others) == 5
+
+
+def test_a_route_stays_the_same_across_releases() -> None:
+    assert route_of(skill(requires=Requirements(bins=("git",), os=("linux",)))) == "needs-95ab6321"
