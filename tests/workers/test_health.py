@@ -1,7 +1,9 @@
 """How a skill is, learned from what becomes of its calls; and when it is not called any more."""
 
+import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from skillfleet_workers.skills.breaker import (
     BROKE_TO_OPEN,
+    FIRST_OPEN_S,
     MOST_OPEN_S,
     PROBE_S,
     REMEMBERED,
@@ -251,19 +254,24 @@ def test_code_of_a_model_tells_that_the_environment_is_back_but_nothing_of_scrip
         assert board.refusal(A, 31.0) is None
 
 
-def test_threads_that_ask_at_once_are_let_through_one_at_a_time() -> None:
-    board, gate, admitted = broken(), threading.Barrier(16), list[bool]()
+@pytest.fixture
+def restless() -> Iterator[None]:
+    """Threads take turns after every few instructions."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-7)
+    yield
+    sys.setswitchinterval(usual)
 
-    def ask() -> None:
-        gate.wait()
-        admitted.append(board.refusal(A, 30.0) is None)
 
-    threads = [threading.Thread(target=ask) for _ in range(16)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(admitted) == [False] * 15 + [True]
+def test_threads_that_ask_at_once_are_let_through_one_at_a_time(restless: None) -> None:
+    boards, gate = [broken() for _ in range(300)], threading.Barrier(4)
+
+    def ask() -> list[bool]:
+        return [gate.wait() >= 0 and board.refusal(A, 30.0) is None for board in boards]
+
+    with ThreadPoolExecutor(4) as threads:
+        asked = [threads.submit(ask) for _ in range(4)]
+    assert [sum(admitted) for admitted in zip(*(it.result() for it in asked), strict=True)] == [1] * 300
 
 
 STEPS = st.lists(
@@ -281,7 +289,9 @@ STEPS = st.lists(
 @given(STEPS)
 def test_no_more_than_one_call_ever_tries_it_out(steps: list[tuple[str, object]]) -> None:
     breaker, now = Breaker(), 0.0
-    running = [(now, False)] * (BROKE_TO_OPEN + 3)
+    for _ in range(BROKE_TO_OPEN):
+        breaker = breaker.after("broke", now, now)
+    running, now = [(now, False)] * 3, FIRST_OPEN_S
     for what, value in steps:
         now += 1e-6
         if what == "wait" and isinstance(value, float):

@@ -93,6 +93,11 @@ def test_a_cycle_is_named_from_where_it_is_met(name: str, cycle: tuple[str, ...]
         registry.resolve_dependencies(name)
 
 
+def test_a_cycle_begins_with_the_skill_that_is_met_first() -> None:
+    registry = Registry([skill("a", "b", "e"), skill("b"), skill("e", "c"), skill("c", "b", "e")])
+    assert registry.detect_cycles("a") == ("e", "c", "e")
+
+
 def test_all_missing_dependencies_are_named_as_they_are_written() -> None:
     registry = Registry([skill("a", "b", "gone"), skill("b", "a@9.0.0"), skill("c")])
     assert registry.missing_dependencies("a") == ("gone", "a@9.0.0")

@@ -177,6 +177,6 @@ def _place(wrong: yaml.YAMLError) -> str:
 
 
 def _first(wrong: ValidationError) -> str:
-    error = wrong.errors(include_url=False, include_input=False)[0]
+    error = wrong.errors(include_url=False)[0]
     where = ".".join(str(part) for part in error["loc"]) or "it"
     return f"{short(where, 120)} {_WORDS.get(error['type'], error['msg'].removeprefix('Value error, '))}"
