@@ -1,7 +1,5 @@
 """Whether a worker can run a skill, the reason where it cannot, and which workers its calls go to."""
 
-import re
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +11,6 @@ from skillfleet_workers.skills.eligibility import Filter, Host, why_not
 from skillfleet_workers.skills.models import Requirements, Skill
 from skillfleet_workers.skills.override_file import Override
 from skillfleet_workers.skills.registry import Registry
-from skillfleet_workers.skills.routes import route_of
-from skillfleet_workers.skills.this_host import this_host
-from skillfleet_workers.wire.published import QUEUE_NAME
 
 PROGRAMS = {"git": "/usr/bin/git", "npm": "/usr/bin/npm"}
 HOST = Host(
@@ -170,65 +165,3 @@ def test_filters_of_others_have_the_last_word(ask: Filter, why: str | None) -> N
     assert "'gh'" in str(reason(skill(requires=Requirements(bins=("gh",))), host=host))
     dependent = reason(skill("x", "a"), Override(), skill("a"), host=host)
     assert (dependent is None) == (why is None)
-
-
-PLUGIN = """
-def refuse(skill, host):
-    return f"{skill.name} is refused"
-"""
-ENTRIES = "[skillfleet.filters]\nmine = a_filter_of_others:refuse\nlost = no_such_module_at_all:refuse\n"
-
-
-def test_filters_are_found_by_their_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    about = tmp_path / "others-1.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: others\nVersion: 1\n")
-    (about / "entry_points.txt").write_text(ENTRIES)
-    (tmp_path / "a_filter_of_others.py").write_text(PLUGIN)
-    monkeypatch.syspath_prepend(tmp_path)
-    host = this_host("")
-    assert list(host.filters) == ["lost", "mine"]
-    assert "the filter 'lost' failed: ModuleNotFoundError" in str(reason(skill(), host=host))
-    assert reason(skill(), host=replace(host, filters={"mine": host.filters["mine"]})) == "a is refused"
-
-
-def test_this_host_looks_where_scripts_do_and_then_in_the_workers_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for folder in ("scripts", "worker"):
-        (tmp_path / folder).mkdir()
-        for program in ("both", folder):
-            (tmp_path / folder / program).touch(0o755)
-    (tmp_path / "scripts" / "no-program").touch(0o644)
-    monkeypatch.setenv("PATH", str(tmp_path / "worker"))
-    host = this_host(str(tmp_path / "scripts"), frozenset({"gpu"}))
-    assert host.which("both") == str(tmp_path / "scripts" / "both")
-    assert host.which("worker") and host.which("scripts")
-    assert host.which("no-program") is None and host.which("sh") is None
-    assert host.platform == sys.platform and host.queues == {"gpu"} and host.environ["PATH"]
-
-
-def test_a_skill_that_demands_nothing_of_a_host_runs_anywhere() -> None:
-    assert route_of(skill()) == ""
-    assert route_of(skill(always=True, requires=Requirements(bins=("gh",)))) == ""
-
-
-def test_a_queue_that_a_skill_asks_for_is_its_route() -> None:
-    assert route_of(skill(queue="gpu", requires=Requirements(bins=("gh",)))) == "gpu"
-
-
-@pytest.mark.parametrize("what", ["bins", "any_bins", "env", "os", "config"])
-def test_skills_with_the_same_demands_share_a_route(what: str) -> None:
-    first, second = (
-        route_of(skill(n, requires=Requirements(**{what: v}))) for n, v in (("a", ("x", "y")), ("b", ("y", "x", "y")))
-    )
-    assert first == second and re.fullmatch(QUEUE_NAME, first) and re.fullmatch("needs-[0-9a-f]{8}", first)
-    others = {
-        route_of(skill(requires=Requirements(**{name: ("x", "y")})))
-        for name in ("bins", "any_bins", "env", "os", "config")
-    }
-    assert len(others) == 5
-
-
-def test_a_route_stays_the_same_across_releases() -> None:
-    assert route_of(skill(requires=Requirements(bins=("git",), os=("linux",)))) == "needs-95ab6321"

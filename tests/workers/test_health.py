@@ -6,25 +6,17 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from skillfleet_workers.skills.breaker import (
     BROKE_TO_OPEN,
-    FIRST_OPEN_S,
-    MOST_OPEN_S,
     PROBE_S,
-    REMEMBERED,
-    Breaker,
     Outcome,
-    Recent,
 )
 from skillfleet_workers.skills.health import HealthBoard
 from skillfleet_workers.skills.models import Skill
-from skillfleet_workers.skills.outcomes import NO_ENVIRONMENT, outcome_of
+from skillfleet_workers.skills.outcomes import NO_ENVIRONMENT
 from skillfleet_workers.skills.problems import Problem
 from skillfleet_workers.wire.contract import ToolError
 from skillfleet_workers.wire.execution import ExecutionStatus, ScriptExecution
@@ -121,11 +113,6 @@ def test_each_time_it_stays_open_twice_as_long_and_after_five_times_for_good() -
     assert error is not None and "(permanentFailure)" in error.message and "skills enable a" in error.fix
 
 
-def test_it_never_stays_open_for_longer_than_ten_minutes() -> None:
-    opened = replace(Breaker(), openings=8, broke=BROKE_TO_OPEN - 1).after("broke", 0.0, 0.0)
-    assert opened.open_until == MOST_OPEN_S
-
-
 def test_bad_input_while_it_is_tried_out_closes_it_but_is_no_success() -> None:
     board = broken()
     assert board.refusal(A, 30.0) is None
@@ -198,32 +185,6 @@ def test_a_configuration_that_does_not_fit_is_degraded_at_least() -> None:
     assert HealthBoard().states([Skill("c", Path("/c"), problems=(replace(wrong, code="frontmatter"),))]) == {}
 
 
-OUTCOMES: dict[ExecutionStatus, Outcome | None] = {
-    "succeeded": "ok",
-    "failed": "failed",
-    "timed_out": "broke",
-    "killed": "broke",
-    "oom_killed": "broke",
-    "lost": "broke",
-    "protocol_violation": "broke",
-    "cancelled": None,
-}
-
-
-@pytest.mark.parametrize("status", get_args(ExecutionStatus))
-def test_what_a_run_says_of_the_skill(status: ExecutionStatus) -> None:
-    assert outcome_of(run(status), own_script=True) == OUTCOMES[status]
-    assert outcome_of(run(status), own_script=False) is None
-
-
-@pytest.mark.parametrize("code", [*NO_ENVIRONMENT, "script_not_found", "cancelled", "unknown_skill"])
-def test_what_a_refusal_says_of_the_skill(code: str) -> None:
-    expected = "broke" if code in NO_ENVIRONMENT else None
-    assert outcome_of(refused(code), own_script=True) == expected
-    assert outcome_of(refused(code), own_script=False) == expected
-    assert outcome_of(refused(code), own_script=False, own_environment=False) is None
-
-
 @pytest.mark.parametrize(
     "result", [run("timed_out"), run("protocol_violation"), run("killed"), refused("broken_venv")]
 )
@@ -272,44 +233,3 @@ def test_threads_that_ask_at_once_are_let_through_one_at_a_time(restless: None) 
     with ThreadPoolExecutor(4) as threads:
         asked = [threads.submit(ask) for _ in range(4)]
     assert [sum(admitted) for admitted in zip(*(it.result() for it in asked), strict=True)] == [1] * 300
-
-
-STEPS = st.lists(
-    st.one_of(
-        st.tuples(st.just("wait"), st.sampled_from([0.5, 20.0, 35.0, 70.0])),
-        st.tuples(st.just("call"), st.none()),
-        st.tuples(
-            st.just("end"), st.tuples(st.integers(0, 9), st.sampled_from([*["broke"] * 5, "ok", "failed", None]))
-        ),
-    ),
-    max_size=120,
-)
-
-
-@given(STEPS)
-def test_no_more_than_one_call_ever_tries_it_out(steps: list[tuple[str, object]]) -> None:
-    breaker, now = Breaker(), 0.0
-    for _ in range(BROKE_TO_OPEN):
-        breaker = breaker.after("broke", now, now)
-    running, now = [(now, False)] * 3, FIRST_OPEN_S
-    for what, value in steps:
-        now += 1e-6
-        if what == "wait" and isinstance(value, float):
-            now += value
-        elif what == "call" and breaker.admits(now):
-            running.append((now, breaker.open_until is not None))
-            breaker = breaker.admitted(now)
-        elif what == "end" and isinstance(value, tuple) and running:
-            began, _ = running.pop(value[0] % len(running))
-            before, breaker = breaker, breaker.after(value[1], now, began)
-            assert breaker.openings >= before.openings or value[1] == "ok"
-            assert not before.given_up or breaker == before
-        assert sum(tries for _, tries in running) <= 1
-
-
-@given(st.lists(st.tuples(st.booleans(), st.none() | st.floats(0, 1)), max_size=60))
-def test_only_the_last_runs_are_remembered(runs: list[tuple[bool, float | None]]) -> None:
-    recent = Recent()
-    for ok, share in runs:
-        recent = recent.after(ok, share)
-    assert recent.runs == tuple(runs[-REMEMBERED:])
