@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from skillfleet_workers.skills.eligibility import Filter, Host, why_not
+from skillfleet_workers.skills.eligibility import REASON_CHARS, Filter, Host, why_not
 from skillfleet_workers.skills.models import Requirements, Skill
 from skillfleet_workers.skills.override_file import Override
 from skillfleet_workers.skills.registry import Registry
@@ -139,6 +139,12 @@ def test_a_configured_value_is_one_that_is_true(config: Mapping[str, Any] | None
 def test_a_skill_needs_what_it_depends_on(others: list[Skill], off: Mapping[str, Override], why: str | None) -> None:
     found = reason(skill("a", "b"), Override(), *others, off=off)
     assert found is None if why is None else why in str(found)
+
+
+def test_a_long_chain_of_dependencies_gives_a_short_reason() -> None:
+    chain = [skill(f"s{number}", f"s{number + 1}") for number in range(1_000)]
+    why = reason(chain[0], NOTHING, *chain, skill("s1000", queue="office"))
+    assert why is not None and why.startswith("it depends on 's1'") and len(why) <= REASON_CHARS
 
 
 def test_a_skill_that_the_registry_does_not_have_is_judged_all_the_same() -> None:

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.conftest import Require
 
 from skillfleet_workers.skills.override_file import Override, OverrideFileError, overrides_in, with_enabled
 from skillfleet_workers.skills.overrides import BROKEN, Overrides, set_enabled
@@ -152,6 +153,17 @@ def test_the_file_is_for_the_eyes_of_its_owner_and_a_link_to_it_stays(path: Path
     assert link.is_symlink() and stat.S_IMODE(path.stat().st_mode) == 0o600
     assert not Overrides(path).of("a").enabled
     assert sorted(file.name for file in path.parent.iterdir()) == ["skills.yaml", "skills.yaml.lock"]
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_what_root_writes_belongs_to_the_workers_user(path: Path, require: Require, there: bool) -> None:
+    require(os.geteuid() == 0, "root")
+    written(path, "")
+    os.chown(path if there else path.parent, 12_345, 12_345)
+    if not there:
+        path.unlink()
+    assert set_enabled(path, "a", False) is None
+    assert [file.stat().st_uid for file in path.parent.iterdir()] == [12_345] * 2
 
 
 def test_a_broken_file_is_not_written_over(path: Path) -> None:

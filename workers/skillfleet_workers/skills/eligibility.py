@@ -13,7 +13,7 @@ from .override_file import Override
 from .registry import DependencyCycleError, MissingDependencyError, Registry
 
 REASON_CHARS = 300
-"""Most characters of what a filter says."""
+"""Most characters of what others say, and of a chain of dependencies."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -47,7 +47,7 @@ def why_not(
 
 def _first_reason(skill: Skill, host: Host, override: Override, dependencies: Callable[[], str | None]) -> str | None:
     if not override.enabled:
-        return override.reason
+        return short(override.reason, REASON_CHARS)
     if skill.always:
         return None
     unmet = chain(_programs(skill, host), _values(skill, host, override), _queue(skill, host))
@@ -99,7 +99,8 @@ def _dependencies(skill: Skill, host: Host, registry: Registry, others: Callable
 
     def ineligible(dependencies: Iterable[str]) -> str | None:
         names = map(registry.name_of, dependencies)
-        return next((f"it depends on {name!r}: {why}" for name in names if (why := reasons[name])), None)
+        found = (f"it depends on {name!r}: {why}" for name in names if (why := reasons[name]))
+        return next((short(reason, REASON_CHARS) for reason in found), None)
 
     for name in order:
         found = registry.get_skill(name)

@@ -67,6 +67,7 @@ def set_enabled(path: Path, name: str, enabled: bool) -> Problem | None:
     place.parent.mkdir(parents=True, exist_ok=True)
     # Not the file itself: the lock must outlive its replacement.
     with place.with_name(f"{place.name}.lock").open("a") as lock:
+        _hand_over(lock.fileno(), place)
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
             text = place.read_text("utf-8") if place.exists() else ""
@@ -82,6 +83,7 @@ def _replace(place: Path, text: str) -> None:
     descriptor, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}-")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            _hand_over(descriptor, place)
             file.write(text)
             file.flush()
             os.fsync(descriptor)
@@ -89,6 +91,13 @@ def _replace(place: Path, text: str) -> None:
     except BaseException:
         Path(temporary).unlink()
         raise
+
+
+def _hand_over(descriptor: int, place: Path) -> None:
+    """What root writes for a worker belongs to the worker's user, who could not read it otherwise."""
+    if os.geteuid() == 0:
+        owner = (place if place.exists() else place.parent).stat()
+        os.fchown(descriptor, owner.st_uid, owner.st_gid)
 
 
 def _read(path: Path) -> dict[str, Override] | Problem:
