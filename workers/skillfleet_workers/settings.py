@@ -1,14 +1,19 @@
 """The worker's settings. It has no field for a model's key, and forgets any that its environment holds."""
 
 import os
+import re
 import sys
-from typing import Literal, get_args
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
+from pydantic_settings import NoDecode
 
-from .wire.connection import FleetSettings
+from .wire.connection import FleetSettings, expanded
 from .wire.contract import MAX_TIMEOUT_SECONDS
 from .wire.execution import Isolation
+from .wire.published import QUEUE_NAME, QUEUE_RULE
+from .wire.shown import short
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 
@@ -16,6 +21,11 @@ LEAST_CPUS = 0.05
 """With less, an interpreter that imports much would not come up in time."""
 
 MOST_CPUS = 1024
+
+
+def default_skills_config(known: dict[str, Any]) -> Path:
+    """In the state folder, unless that is refused itself."""
+    return Path(known.get("state_dir", "")) / "skills.yaml"
 
 
 class WorkerSettings(FleetSettings):
@@ -39,6 +49,26 @@ class WorkerSettings(FleetSettings):
     warm_mb: int = Field(default=1024, gt=0, validation_alias="SKILLFLEET_WARM_MB")
     min_isolation: Isolation = Field(default="process", validation_alias="SKILLFLEET_MIN_ISOLATION")
     log_level: LogLevel = Field(default="INFO", validation_alias="SKILLFLEET_LOG_LEVEL")
+    skills_config: Path = Field(default_factory=default_skills_config, validation_alias="SKILLFLEET_SKILLS_CONFIG")
+    worker_queues: Annotated[frozenset[str], NoDecode] = Field(
+        default=frozenset(), validation_alias="SKILLFLEET_WORKER_QUEUES"
+    )
+
+    @field_validator("skills_config", mode="before")
+    @classmethod
+    def _file(cls, value: str | Path) -> Path:
+        return expanded(value).absolute()
+
+    @field_validator("worker_queues", mode="before")
+    @classmethod
+    def _names(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        names = [name.strip() for name in value.split(",") if name.strip()]
+        for name in names:
+            if not re.fullmatch(QUEUE_NAME, name):
+                raise ValueError(f"{short(name)!r} is no name of a queue: {QUEUE_RULE}; separate them with commas")
+        return frozenset(names)
 
     @field_validator("log_level", mode="before")
     @classmethod

@@ -7,6 +7,10 @@ from pydantic import ConfigDict
 
 from .contract import WireModel
 
+QUEUE_NAME = r"[a-z0-9-]{1,40}"
+QUEUE_RULE = "lower-case letters, digits and '-', at most 40"
+"""What skills and workers may call a queue; a route has the same form."""
+
 
 class PublishedSkill(WireModel):
     """`digest` of the whole folder: what was published under it never changes. `hidden`: not for models to find
