@@ -1,0 +1,116 @@
+"""The skills of a snapshot as a model is told of them (pure)."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from xml.sax.saxutils import escape
+
+from packaging.version import InvalidVersion, Version
+
+from skillfleet_workers.wire.contract import LIST_SKILLS, Governing
+from skillfleet_workers.wire.published import PublishedSkill, Snapshot
+
+from ..conversations.models import ActivatedSkill
+
+LEAST_CHARS = 24
+"""A description that would be shorter is left out: it tells nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """Names and descriptions of skills, for the system prompt; empty: there are none. `omitted`: how many had no
+    room in it."""
+
+    text: str = ""
+    omitted: int = 0
+
+
+def catalog_of(snapshot: Snapshot, allowed: tuple[str, ...] | None, budget: int) -> Catalog:
+    """Of the skills that models may find and workers can run, each name once. What is longer than `budget`
+    characters has shorter descriptions, else none, else fewer skills.
+
+    `allowed`: the only names that the conversation may use."""
+    skills = _listed(snapshot, allowed)
+    longest = max((len(skill.description) for skill in skills), default=0)
+    if len(whole := _rendered(skills, longest)) <= budget:
+        return Catalog(whole)
+    limits = range(LEAST_CHARS, longest + 1)
+    if fitting := bisect_right(limits, budget, key=lambda limit: len(_rendered(skills, limit))):
+        return Catalog(_rendered(skills, limits[fitting - 1]))
+    if len(names := _rendered(skills, 0)) <= budget:
+        return Catalog(names)
+    counts = range(1, len(skills))
+    count = bisect_right(counts, budget, key=lambda count: len(_rendered(skills[:count], 0, len(skills) - count)))
+    omitted = len(skills) - count
+    return Catalog(_rendered(skills[:count], 0, omitted) if count else "", omitted)
+
+
+def skill_named(snapshot: Snapshot, name: str) -> PublishedSkill | None:
+    """`name` is its highest version, `name@version` that one."""
+    bare, _, version = name.partition("@")
+    found = [one for one in snapshot.skills if one.name == bare and version in ("", one.version)]
+    return max(found, key=_version_order, default=None)
+
+
+def still_stands(activated: Iterable[ActivatedSkill], name: str, snapshot: Snapshot | None) -> Governing | None:
+    """The skill of that name, if it was activated in the state in which it is now. With no snapshot, nothing is known
+    to have changed."""
+    now = skill_named(snapshot, name) if snapshot else None
+    if snapshot and now is None:
+        return None
+    bare, _, version = name.partition("@")
+    state = (now.version, now.digest) if now else (version, "")
+    found = (one.governing for one in activated if one.governing.skill == bare)
+    return next((one for one in found if _same(one.version, state[0]) and _same(one.digest, state[1])), None)
+
+
+def _same(then: str, now: str) -> bool:
+    """What is not known is taken for the same."""
+    return not (then and now) or then == now
+
+
+def _listed(snapshot: Snapshot, allowed: tuple[str, ...] | None) -> list[PublishedSkill]:
+    """Sorted by name, each under the name that activates it."""
+    by_name: dict[str, PublishedSkill] = {}
+    for one in sorted(snapshot.skills, key=_version_order):
+        if one.eligible and not one.hidden and (allowed is None or one.name in allowed):
+            by_name[one.name] = one
+    return [_called(snapshot, by_name[name]) for name in sorted(by_name)]
+
+
+def _called(snapshot: Snapshot, skill: PublishedSkill) -> PublishedSkill:
+    alone = skill_named(snapshot, skill.name) == skill
+    name = skill.name if alone else f"{skill.name}@{skill.version}"
+    return skill.model_copy(update={"name": name, "description": " ".join(skill.description.split())})
+
+
+def _version_order(skill: PublishedSkill) -> tuple[bool, Version, str]:
+    """What is no version comes before all that are."""
+    try:
+        return True, Version(skill.version), skill.version
+    except InvalidVersion:
+        return False, Version("0"), skill.version
+
+
+def _rendered(skills: Sequence[PublishedSkill], limit: int, omitted: int = 0) -> str:
+    """`limit`: most characters of a description; 0: without."""
+    if not skills:
+        return ""
+    entries = "\n".join(_entry(skill, limit) for skill in skills)
+    more = f"\nand {omitted} more: {LIST_SKILLS.tool}" if omitted else ""
+    return f"<available_skills>\n{entries}\n</available_skills>{more}"
+
+
+def _entry(skill: PublishedSkill, limit: int) -> str:
+    told = {"name": skill.name, "description": _shortened(skill.description, limit), "location": skill.location}
+    parts = (f"<{part}>{escape(text)}</{part}>" for part, text in told.items() if text)
+    return f"<skill>{''.join(parts)}</skill>"
+
+
+def _shortened(text: str, limit: int) -> str:
+    """At the end of a word, where there is one."""
+    if len(text) <= limit or not limit:
+        return text if limit else ""
+    head = text[: limit - 1]
+    whole = head if text[limit - 1] == " " else head.rpartition(" ")[0] or head
+    return f"{whole.rstrip()}…"
