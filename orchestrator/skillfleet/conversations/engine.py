@@ -134,8 +134,9 @@ def _run_of(conversation: Conversation, index: int, call: ToolCall, skills: Snap
         case Dispatch(spec, request):
             tool = "" if spec.tool == base.name else spec.tool
             return base.model_copy(update={"tool": tool, "request": request, "sends": 1, "sent_at": now})
-        case ActiveAgain(governing, shown):
-            return base.model_copy(update={"status": "succeeded", "shown": shown, "governing": governing})
+        case ActiveAgain(request, governing, shown):
+            answered = {"request": request, "status": "succeeded", "shown": shown, "governing": governing}
+            return base.model_copy(update=answered)
         case ToolError() as error:
             return base.model_copy(update={"status": "tool_error", "shown": shown_to_model(error)})
 

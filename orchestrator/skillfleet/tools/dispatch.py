@@ -25,6 +25,7 @@ class Dispatch:
 class ActiveAgain:
     """The skill's instructions stand in the transcript: it governs again, and no worker is asked."""
 
+    request: dict[str, Any]
     governing: Governing
     shown: str
 
@@ -50,7 +51,7 @@ def _active_again(
         return None
     told = f"The skill {governing.skill} is active again; its instructions stand above."
     arguments = request.get("arguments")
-    return ActiveAgain(governing, f"{told}\n\nARGUMENTS: {arguments}" if arguments else told)
+    return ActiveAgain(request, governing, f"{told}\n\nARGUMENTS: {arguments}" if arguments else told)
 
 
 def _meant(call: FunctionCall, conversation: Conversation) -> Dispatch | ToolError:
