@@ -15,11 +15,11 @@ class OrchestratorSettings(FleetSettings):
     llm_api_key: SecretStr | None = Field(default=None, validation_alias="LLM_API_KEY")
     llm_api_base_url: str | None = Field(default=None, validation_alias="LLM_API_BASE_URL")
     llm_model_name: str | None = Field(default=None, validation_alias="LLM_MODEL_NAME")
-    slots: int = Field(default=32, ge=1, le=2000, validation_alias="SKILLFLEET_SLOTS")
-    tenant_slots: int = Field(default=0, ge=0, validation_alias="SKILLFLEET_TENANT_SLOTS")
     skill_description_budget: int = Field(
         default=DESCRIPTION_BUDGET, ge=0, validation_alias="SKILLFLEET_SKILL_DESCRIPTION_BUDGET"
     )
+    slots: int = Field(default=32, ge=1, le=2000, validation_alias="SKILLFLEET_SLOTS")
+    tenant_slots: int = Field(default=0, ge=0, validation_alias="SKILLFLEET_TENANT_SLOTS")
     recovery_s: int = Field(default=10, ge=3, le=3600, validation_alias="SKILLFLEET_RECOVERY_SECONDS")
 
     @field_validator("llm_api_key", "llm_api_base_url", "llm_model_name")

@@ -169,12 +169,12 @@ def test_the_governing_skills_model_is_asked_and_followers_are_told(place: Place
         asks(call("skill", name="pdf")).message, asks(list_skills("b")).message,
         asks(call("skill", name="lab")).message, says("42").message,
     )  # fmt: skip
-    place.workers.results = {
-        "1.0": CallResult(
+    place.workers.answers = {
+        "c1.1.0": CallResult(
             status="succeeded", shown="# PDF", governing=governing("pdf", model="better"), worker="w1",
             used=UsedSkill(name="pdf", version="1.0.0", digest="d"),
         ),
-        "3.0": CallResult(status="succeeded", shown="# Lab", governing=governing("lab"), worker="w1"),
+        "c1.3.0": CallResult(status="succeeded", shown="# Lab", governing=governing("lab"), worker="w1"),
     }  # fmt: skip
     accept(place)
     with place.driving(model, catalogs=Shelf(snapshot("pdf", "lab"))):
@@ -211,8 +211,8 @@ def test_a_second_activation_asks_no_worker_and_is_told_to_followers(place: Plac
         asks(call("skill", name="pdf")).message, asks(call("skill", name="pdf")).message, says("42").message
     )
     told = activated("1.0", "pdf")
-    place.workers.results = {
-        "1.0": CallResult(status="succeeded", shown="# PDF", governing=told.governing, worker="w1")
+    place.workers.answers = {
+        "c1.1.0": CallResult(status="succeeded", shown="# PDF", governing=told.governing, worker="w1")
     }
     accept(place)
     with place.driving(model, catalogs=Shelf(PDF)):

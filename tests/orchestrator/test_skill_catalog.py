@@ -68,12 +68,16 @@ def test_of_several_versions_the_highest_is_listed(versions: tuple[str, ...], hi
     assert (found["name"], found["description"]) == ("pdf", highest)
 
 
-def test_a_version_that_is_not_the_highest_is_listed_by_the_name_that_brings_it() -> None:
-    older, newer = published("pdf"), published("pdf", version="2.0.0", eligible=False, reason="no GPU")
-    assert names(listed(older, newer)) == ["pdf@1.0.0"]
-    assert skill_named(snapshot(older, newer), "pdf@1.0.0") == older
-    assert skill_named(snapshot(older, newer), "pdf") == newer
+def test_a_version_that_can_be_run_is_meant_before_a_higher_one_that_cannot() -> None:
+    older, newer = published("pdf", "Old."), published("pdf", version="2.0.0", eligible=False, reason="no GPU")
+    assert [entry["description"] for entry in entries(listed(older, newer))] == ["Old."]
+    assert skill_named(snapshot(older, newer), "pdf") == older
+    assert skill_named(snapshot(older, newer), "pdf@2.0.0") == newer
     assert skill_named(snapshot(older, newer), "pdf@3.0.0") is None
+
+
+def test_a_name_whose_meaning_is_hidden_does_not_stand_for_an_older_version() -> None:
+    assert listed(published("pdf"), published("pdf", version="2.0.0", hidden=True)) == Catalog()
 
 
 @pytest.mark.parametrize("skills", [(), (published("secret", hidden=True),)])

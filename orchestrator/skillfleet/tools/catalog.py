@@ -46,10 +46,10 @@ def catalog_of(snapshot: Snapshot, allowed: tuple[str, ...] | None, budget: int)
 
 
 def skill_named(snapshot: Snapshot, name: str) -> PublishedSkill | None:
-    """`name` is its highest version, `name@version` that one."""
+    """`name@version`, or `name`: the highest version that can be run, else the highest."""
     bare, _, version = name.partition("@")
     found = [one for one in snapshot.skills if one.name == bare and version in ("", one.version)]
-    return max(found, key=_version_order, default=None)
+    return max(found, key=_preference, default=None)
 
 
 def still_stands(activated: Iterable[ActivatedSkill], name: str, snapshot: Snapshot | None) -> Governing | None:
@@ -70,26 +70,22 @@ def _same(then: str, now: str) -> bool:
 
 
 def _listed(snapshot: Snapshot, allowed: tuple[str, ...] | None) -> list[PublishedSkill]:
-    """Sorted by name, each under the name that activates it."""
-    by_name: dict[str, PublishedSkill] = {}
-    for one in sorted(snapshot.skills, key=_version_order):
-        if one.eligible and not one.hidden and (allowed is None or one.name in allowed):
-            by_name[one.name] = one
-    return [_called(snapshot, by_name[name]) for name in sorted(by_name)]
+    """Sorted by name; of each the one that its name stands for."""
+    by_name = {one.name: one for one in sorted(snapshot.skills, key=_preference)}
+    meant = (by_name[name] for name in sorted(by_name) if allowed is None or name in allowed)
+    return [
+        one.model_copy(update={"description": " ".join(one.description.split())})
+        for one in meant
+        if one.eligible and not one.hidden
+    ]
 
 
-def _called(snapshot: Snapshot, skill: PublishedSkill) -> PublishedSkill:
-    alone = skill_named(snapshot, skill.name) == skill
-    name = skill.name if alone else f"{skill.name}@{skill.version}"
-    return skill.model_copy(update={"name": name, "description": " ".join(skill.description.split())})
-
-
-def _version_order(skill: PublishedSkill) -> tuple[bool, Version, str]:
-    """What is no version comes before all that are."""
+def _preference(skill: PublishedSkill) -> tuple[bool, bool, Version, str]:
+    """The greater, the better; what is no version is less than all that are."""
     try:
-        return True, Version(skill.version), skill.version
+        return skill.eligible, True, Version(skill.version), skill.version
     except InvalidVersion:
-        return False, Version("0"), skill.version
+        return skill.eligible, False, Version("0"), skill.version
 
 
 def _rendered(skills: Sequence[PublishedSkill], limit: int, omitted: int = 0) -> str:
