@@ -115,12 +115,20 @@ def test_a_second_activation_without_arguments_tells_of_none() -> None:
         (snapshot("pdf", published("pdf", version="2.0.0")), "pdf", True),
         (snapshot("pdf", published("pdf", version="2.0.0")), "pdf@1.0.0", False),
         (snapshot(published("pdf", digest="another")), "pdf", True),
-        (snapshot("lab"), "pdf", True),
+        (snapshot("lab"), "pdf", False),
+        (snapshot("lab"), "pdf@2.0.0", True),
     ],
 )
 def test_a_skill_that_is_another_by_now_is_activated_by_a_worker(skills: Snapshot, asked: str, sent: bool) -> None:
     _, (effect,) = step(under("pdf"), seen(use(asked), skills), NOW)
     assert isinstance(effect, RunTool) == sent
+
+
+def test_a_skill_that_went_before_a_continuation_began_is_activated_by_a_worker() -> None:
+    child = after(begun(continued(after(under("pdf"), CancelRequested()), "c2", "And now?")), Submitted())
+    for skills, sent in [(snapshot("lab"), True), (snapshot("pdf"), False)]:
+        _, (effect,) = step(child, seen(use("pdf"), skills), NOW)
+        assert isinstance(effect, RunTool) == sent
 
 
 def test_what_was_activated_is_stored_and_the_calls_do_not_keep_it_twice() -> None:

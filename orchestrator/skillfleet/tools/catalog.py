@@ -53,20 +53,19 @@ def skill_named(snapshot: Snapshot, name: str) -> PublishedSkill | None:
 
 
 def still_stands(activated: Iterable[ActivatedSkill], name: str, snapshot: Snapshot | None) -> Governing | None:
-    """The skill of that name, if it was activated in the state in which it is now. With no snapshot, nothing is known
-    to have changed."""
+    """The skill of that name, if it was activated in the state in which it is now. One that the snapshot does not
+    know came after it, and was activated as it is; or it went before this conversation began."""
     now = skill_named(snapshot, name) if snapshot else None
-    if snapshot and now is None:
-        return None
     bare, _, version = name.partition("@")
     state = (now.version, now.digest) if now else (version, "")
-    found = (one.governing for one in activated if one.governing.skill == bare)
-    return next((one for one in found if _same(one.version, state[0]) and _same(one.digest, state[1])), None)
+    known = (one for one in activated if one.governing.skill == bare and (now or snapshot is None or one.turn))
+    return next((one.governing for one in known if _is_in(one.governing, *state)), None)
 
 
-def _same(then: str, now: str) -> bool:
+def _is_in(governing: Governing, version: str, digest: str) -> bool:
     """What is not known is taken for the same."""
-    return not (then and now) or then == now
+    pairs = ((governing.version, version), (governing.digest, digest))
+    return all(then == now or not (then and now) for then, now in pairs)
 
 
 def _listed(snapshot: Snapshot, allowed: tuple[str, ...] | None) -> list[PublishedSkill]:
