@@ -11,10 +11,13 @@ from pydantic import SecretStr
 from tests.conversation_steps import make_spec
 from tests.model_answers import Completion
 from tests.model_server import KEY, ModelServer
+from tests.orchestrator.driver_parts import Workers
 from tests.skill_snapshots import Shelf, governing, snapshot
 
 from skillfleet.app import models_of
 from skillfleet.conversations.driver import Driver
+from skillfleet.conversations.memory_calls import MemoryCallLedger
+from skillfleet.conversations.memory_store import MemoryStore
 from skillfleet.conversations.models import Conversation, ToolRun
 from skillfleet.conversations.redis_ledger import RedisLedger
 from skillfleet.settings import OrchestratorSettings
@@ -26,10 +29,11 @@ PATIENCE_S = 30.0
 USED = UsedSkill(name="pdf", version="1.0.0", digest="digest-of-pdf-1.0.0")
 
 
-class Activating:
-    """A worker that takes calls at once, and knows two skills; `seen`: under which skill each was sent."""
+class Activating(Workers):
+    """Takes calls as they are sent, and knows two skills; `seen`: under which skill each was sent."""
 
     def __init__(self, calls: CallLedger) -> None:
+        super().__init__(MemoryCallLedger(MemoryStore()))
         self._calls = calls
         self.seen: list[tuple[str, str | None]] = []
 
@@ -44,12 +48,6 @@ class Activating:
         }
         about = skills[run.request["name"]] if run.name == "skill" else {}
         self._calls.commit(run.ref, plain.model_copy(update=about))
-
-    def queue_empty(self) -> bool:
-        return True
-
-    def room(self, call_s: float) -> int:
-        return 4
 
 
 def calls(tool: str, **arguments: Any) -> Completion:
