@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from queue import Empty, Queue
 
+from skillfleet.conversations.asking import Catalogs
 from skillfleet.conversations.driver import Driver
 from skillfleet.conversations.memory_calls import MemoryCallLedger
 from skillfleet.conversations.memory_ledger import MemoryLedger
@@ -41,7 +42,7 @@ class HeldModel:
 @dataclass
 class Workers:
     """The queue of calls and, as long as it is `serving`, one worker thread on it. A `poisoned` worker takes a
-    call and falls silent."""
+    call and falls silent. `answers`: what calls bring, by their ids; the others name themselves."""
 
     ledger: MemoryCallLedger
     queue: Queue[CallRef] = field(default_factory=Queue)
@@ -49,6 +50,7 @@ class Workers:
     losing: int = 0
     poisoned: int = 0
     places: int = LEAST_ROOM
+    answers: dict[str, CallResult] = field(default_factory=dict)
 
     def send(self, conversation: Conversation, run: ToolRun) -> None:
         self.sent.append(run.ref)
@@ -72,7 +74,8 @@ class Workers:
             if self.poisoned:
                 self.poisoned -= 1
                 continue
-            self.ledger.commit(ref, CallResult(status="succeeded", shown=f"result of {ref.key}", worker="w1"))
+            named = CallResult(status="succeeded", shown=f"result of {ref.key}", worker="w1")
+            self.ledger.commit(ref, self.answers.get(ref.call_id, named))
 
 
 class Place:
@@ -113,6 +116,7 @@ class Place:
         ledger: MemoryLedger | None = None,
         slots: int = 4,
         only: set[str] | None = None,
+        catalogs: Catalogs | None = None,
     ) -> Iterator[Driver]:
         """Every conversation is answered by `model`; by its own script where there is none."""
 
@@ -122,7 +126,7 @@ class Place:
                 return ScriptedModel.of(spec.script)
             return model(spec) if callable(model) else model
 
-        driver = Driver(ledger or self.ledger, models, self.workers, slots=slots, only=only)
+        driver = Driver(ledger or self.ledger, models, self.workers, slots=slots, only=only, catalogs=catalogs)
         thread = threading.Thread(target=driver.run)
         thread.start()
         try:

@@ -59,6 +59,7 @@ def repeated(call: DeadCall, child_id: str) -> ConversationSpec:
         "opening": (Message(role="user", content=f"Make the call {call.run.ref.call_id} once more."),),
         "tools": (definition(task),),
         "scripts": (),
+        "activated": (),
         "idempotency_key": "",
         "created_at": 0.0,
     }
