@@ -6,11 +6,10 @@ import unicodedata
 from pathlib import Path
 
 from ..wire.contract import ToolError
-from .frontmatter import FrontmatterError, split
 from .members import RefusedError
 from .paths import open_inside
 from .planting import LEFT_OUT
-from .seam import marks_skill
+from .seam import declared_name, marks_skill
 from .skill_md import MAX_NAME
 
 MAX_LEVELS = 6
@@ -91,8 +90,10 @@ def _declared(folder: Path, file: str, kind: str) -> object:
         return None
     with opened:
         text = opened.read(HEAD_BYTES)
+    if kind == "skill.md":
+        return declared_name(text)
     try:
-        fields = split(text)[0] if kind == "skill.md" else json.loads(text)
-    except (FrontmatterError, ValueError, RecursionError):
+        fields = json.loads(text)
+    except (ValueError, RecursionError):
         return None
     return fields.get("name") if isinstance(fields, dict) else None

@@ -6,8 +6,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+from .install_sources import Repository
 from .members import RefusedError
-from .sources import Repository
 
 PATIENCE_S = 300.0
 """For one command of git."""

@@ -10,12 +10,12 @@ from .archives import unpack
 from .choosing import chosen
 from .exchange import exchange
 from .git import fetch
+from .install_sources import Local, Source
 from .lockfile import LOCKFILE, LockedSkill, held, read_lock, write_lock
 from .members import USUAL, Budget, RefusedError
 from .models import Skipped
 from .planting import members_of, plant
 from .seam import digest_of, read_skill
-from .sources import Local, Source
 
 WORKSHOP = ".installing"
 """Where in a root skills are made ready: on its own file system, and hidden from the catalog."""
