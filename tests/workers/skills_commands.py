@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,7 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class Workplace:
     """A working folder with a skills folder, and the commands in it."""
 
     folder: Path
@@ -46,13 +45,13 @@ class Bench:
         return sorted(name for name in os.listdir(self.skills) if name != ".skills.lock.held")  # noqa: PTH208
 
 
-def bench(folder: Path, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]) -> Iterator[Bench]:
+def workplace(folder: Path, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]) -> Workplace:
     """Nothing of the developer's own settings."""
-    for name in os.environ:
+    for name in list(os.environ):
         if name.startswith(("SKILLFLEET_", "SKILLS_", "LLM_", "SCRIPT_", "XDG_")):
             patch.delenv(name)
     patch.setenv("HOME", str(folder))
     patch.setenv("SKILLFLEET_STATE_DIR", str(folder / "state"))
-    made = Bench(folder, capture)
+    made = Workplace(folder, capture)
     made.skills.mkdir()
-    yield made
+    return made

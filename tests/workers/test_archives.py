@@ -21,9 +21,13 @@ SMALL = Limits(total_bytes=3_000_000, file_bytes=2_000_000, members=20)
 
 
 @pytest.mark.parametrize(("name", "make"), [("a.zip", good_zip), ("a.skill", good_zip), ("a.tar.gz", good_tar)])
-def test_an_archive_is_unpacked_with_its_execute_bits(tmp_path: Path, name: str, make: Callable[[Path], Path]) -> None:
+def test_an_archive_is_unpacked_with_its_execute_bits(
+    tmp_path: Path, name: str, make: Callable[[Path], Path]
+) -> None:
     unpack(make(tmp_path / name), tmp_path / "out")
-    files = {str(f.relative_to(tmp_path / "out")): f.read_text() for f in (tmp_path / "out").rglob("*") if f.is_file()}
+    files = {
+        str(f.relative_to(tmp_path / "out")): f.read_text() for f in (tmp_path / "out").rglob("*") if f.is_file()
+    }
     assert files == GOOD
     assert stat.S_IMODE((tmp_path / "out/pdf-tools/scripts/read.py").stat().st_mode) == 0o755
 
@@ -63,7 +67,7 @@ TARS = {
     ),
     "a hard link out": ([tar_member("a", type=tarfile.LNKTYPE, linkname="../../etc/passwd")], "leads out"),
     "a hard link to an absolute path": ([tar_member("a", type=tarfile.LNKTYPE, linkname="/etc/passwd")], "absolute"),
-    "a hard link to what is not there": ([tar_member("a", type=tarfile.LNKTYPE, linkname="b")], "does not come before"),
+    "a hard link to nothing": ([tar_member("a", type=tarfile.LNKTYPE, linkname="b")], "does not come before"),
     "a FIFO": ([tar_member("a", type=tarfile.FIFOTYPE)], "neither a file"),
     "a device": ([tar_member("a", type=tarfile.CHRTYPE)], "neither a file"),
     "a setuid file": ([tar_member("a", mode=0o4755)], "setuid"),
