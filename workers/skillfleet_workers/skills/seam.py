@@ -4,7 +4,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -125,7 +125,7 @@ class SkillCatalog:
         return tuple(Shadowed(s.name, s.root, held[s.name]) for s in every if held[s.name] != s.root)
 
 
-# registry.py, eligibility.py
+# registry.py, eligibility.py, this_host.py, override_file.py
 
 
 class Registry:
@@ -144,22 +144,31 @@ class Host:
     environ: Mapping[str, str]
 
 
-def host_of(settings: WorkerSettings) -> Host:
+def this_host(script_path: str, queues: frozenset[str] = frozenset()) -> Host:
     return Host(os.environ)
 
 
-def why_not(skill: Skill, host: Host, override: Override, registry: Registry) -> str | None:
+def why_not(
+    skill: Skill, host: Host, override: Override, registry: Registry, others: Callable[[str], Override]
+) -> str | None:
     if not override.enabled:
         return "it is turned off on this machine"
     missing = [name for name in skill.requires.bins if not shutil.which(name)]
     return f"it needs the program {missing[0]!r}" if missing else None
 
 
-# overrides.py, settings.py
+# settings.py: fields of WorkerSettings
+
+
+def worker_queues(settings: WorkerSettings) -> frozenset[str]:
+    return frozenset()
 
 
 def skills_config(settings: WorkerSettings) -> Path:
     return Path(os.environ.get("SKILLFLEET_SKILLS_CONFIG") or settings.state_dir / "skills.yaml")
+
+
+# overrides.py
 
 
 class Overrides:

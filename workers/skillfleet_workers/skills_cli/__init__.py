@@ -26,6 +26,8 @@ app = typer.Typer(
     help="The skills of this machine.",
     epilog="Exit codes: 0 good; 1 found invalid, refused, or the script failed; 2 usage or settings.",
 )
+
+
 @app.callback()
 def skills(context: typer.Context) -> None:
     if context.invoked_subcommand is None:

@@ -4,10 +4,21 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
+from ..script_calls import CLEAN_PATH
 from ..settings import WorkerSettings
 from ..skills.lockfile import LockedSkill, LockfileError, read_lock, verify
 from ..skills.models import Skill
-from ..skills.seam import Overrides, Registry, SkillCatalog, digest_of, host_of, roots_of, skills_config, why_not
+from ..skills.seam import (
+    Overrides,
+    Registry,
+    SkillCatalog,
+    digest_of,
+    roots_of,
+    skills_config,
+    this_host,
+    why_not,
+    worker_queues,
+)
 from ..wire.connection import load_settings
 from .told import complain, unknown_skill
 
@@ -22,7 +33,7 @@ class Machine:
         self.roots = roots_of(self.settings)
         self.catalog = SkillCatalog(self.roots)
         self.overrides = Overrides(skills_config(self.settings))
-        self._host = host_of(self.settings)
+        self._host = this_host(CLEAN_PATH, worker_queues(self.settings))
 
     def root(self, user: bool) -> Path:
         return next(root.path for root in self.roots if root.scope == ("user" if user else "project"))
@@ -40,8 +51,10 @@ class Machine:
 
     def reason(self, skill: Skill) -> str:
         """Why it cannot run here; empty: it can."""
-        changed = self._changed.get(skill.root) or self._changed.get(skill.root.parent)
-        return changed or why_not(skill, self._host, self.overrides.of(skill.name), self._registry) or ""
+        if changed := self._changed.get(skill.root) or self._changed.get(skill.root.parent):
+            return changed
+        override = self.overrides.of(skill.name)
+        return why_not(skill, self._host, override, self._registry, self.overrides.of) or ""
 
     def health(self, skill: Skill) -> str:
         return DEGRADED if any(problem.code == CONFIG_INVALID for problem in skill.problems) else HEALTHY
