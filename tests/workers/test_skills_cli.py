@@ -65,6 +65,8 @@ def test_a_skill_that_was_skipped_is_shown_with_its_problems(cli: Workplace) -> 
     write_skill(cli.skills / "broken", BROKEN)
     shown = cli("show", "broken", "--json")
     assert (shown.code, shown.json["state"]) == (1, "skipped") and shown.json["problems"]
+    refused = cli("run", "broken", "x")
+    assert refused.code == 2 and "'broken' cannot be used" in refused.err
 
 
 @pytest.mark.parametrize("command", [["show"], ["run", "", "x"], ["enable"], ["disable"]])

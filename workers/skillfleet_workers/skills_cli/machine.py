@@ -20,10 +20,11 @@ from ..skills.seam import (
     worker_queues,
 )
 from ..wire.connection import load_settings
-from .told import complain, unknown_skill
+from .told import UsageError, complain, unknown_skill
 
 HEALTHY, DEGRADED = "healthy", "degraded"
 CONFIG_INVALID = "config-invalid"
+UNKNOWN = ("unknown_skill", "invalid_skill_name")
 
 
 class Machine:
@@ -43,7 +44,9 @@ class Machine:
         found = self.catalog.find(name)
         if isinstance(found, Skill):
             return found
-        raise unknown_skill(name, self.names)
+        if found.error in UNKNOWN:
+            raise unknown_skill(name, self.names)
+        raise UsageError(found.message.rstrip("."))
 
     @property
     def names(self) -> frozenset[str]:
