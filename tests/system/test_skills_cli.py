@@ -89,15 +89,17 @@ def skill(name: str, **more: object) -> PublishedSkill:
 
 
 def test_a_list_says_what_each_live_worker_can_run(shared: Shared) -> None:
-    one = published(shared, "one", skill("far"), skill("gpu"), health={"far": "degraded"})
+    one = published(shared, "one", skill("far", tags=("x",)), skill("gpu"), health={"far": "degraded"})
     two = published(
         shared, "two", skill("gpu", eligible=False, reason="it needs nvcc"), skill("secret", hidden=True), health={}
     )
     with one, two:
         plain = shared.place.cli("skills", "list", "--json")
         everything = shared.place.cli("skills", "list", "--json", "--all")
+        tagged = shared.place.cli("skills", "list", "--json", "--tag", "x")
         told = shared.place.cli("skills", "list", "--all").stdout
     assert plain.returncode == everything.returncode == 0
+    assert [found["name"] for found in json.loads(tagged.stdout)] == ["far"]
     shown = {found["name"]: found for found in json.loads(plain.stdout)}
     assert {"far", "gpu"} <= set(shown) and "secret" not in shown
     assert {on["worker"]: on["health"] for on in shown["far"]["workers"]} == {"one": "degraded"}

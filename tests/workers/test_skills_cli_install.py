@@ -11,7 +11,8 @@ from tests.workers.skill_folders import write_skill
 from tests.workers.skills_commands import Workplace, workplace
 
 from skillfleet_workers.skills.install_sources import parse_source
-from skillfleet_workers.skills.installing import install
+from skillfleet_workers.skills.installing import WORKSHOP, install, placed
+from skillfleet_workers.skills.members import RefusedError
 
 FILES = {"SKILL.md": SKILL_MD, "scripts/read.py": "print('read')\n"}
 
@@ -232,6 +233,33 @@ def test_a_locked_skill_that_was_changed_cannot_run(cli: Workplace) -> None:
     assert (refused.code, refused.out) == (1, "") and "differs from skills.lock" in refused.err
     assert cli("install", "skills/pdf-tools", "--force").code == 0
     assert cli("list", "--json").json[0]["state"] == "eligible"
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_what_cannot_be_written_down_is_put_back(tmp_path: Path, there: bool) -> None:
+    new, at = tmp_path / "shop/new", tmp_path / "root/lab"
+    write_skill(new, {"SKILL.md": "new"})
+    write_skill(at, {"SKILL.md": "old"}) if there else at.parent.mkdir()
+    with pytest.raises(OSError, match="full"), placed(new, at, force=True):
+        assert (at / "SKILL.md").read_text() == "new"
+        raise OSError("full")
+    assert (new / "SKILL.md").read_text() == "new"
+    assert (at / "SKILL.md").read_text() == "old" if there else not at.exists()
+
+
+def test_twins_by_case_are_not_put_beside_each_other(tmp_path: Path) -> None:
+    write_skill(tmp_path / "skills/Pdf-Tools", FILES)
+    write_skill(tmp_path / "src", FILES)
+    with pytest.raises(RefusedError, match="'Pdf-Tools' is there already, and differs by upper and lower case alone"):
+        install(parse_source(str(tmp_path / "src")), tmp_path / "skills", force=True)
+
+
+def test_what_a_killed_install_left_is_removed_by_the_next(cli: Workplace) -> None:
+    write_skill(cli.folder / "src", FILES)
+    write_skill(cli.skills / WORKSHOP / "worker-killed/new/half", FILES)
+    assert cli("list", "--all", "--json").json == []
+    assert cli("install", "src").code == 0
+    assert cli.inside() == ["pdf-tools", "skills.lock"]
 
 
 def test_installs_at_the_same_time_lose_no_entry(tmp_path: Path) -> None:

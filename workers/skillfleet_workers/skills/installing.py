@@ -47,7 +47,7 @@ def install(source: Source, root: Path, *, name: str = "", force: bool = False) 
         entry = LockedSkill(name=name, version=read.version, digest=digest_of(new), source=shown)
         with held(root):
             lock = read_lock(root)
-            with _placed(new, root / name, force=force):
+            with placed(new, root / name, force=force):
                 write_lock(root, lock.having(entry))
     return entry
 
@@ -69,8 +69,41 @@ def remove(name: str, root: Path, *, force: bool = False) -> None:
                 raise NotInstalledError(name)
             if not force:
                 raise RefusedError(f"{name} is not in {LOCKFILE}; --force removes its folder all the same")
-        with _moved(folder, shop / "old"):
+        with moved(folder, shop / "old"):
             write_lock(root, lock.without(name))
+
+
+@contextmanager
+def placed(new: Path, at: Path, *, force: bool) -> Iterator[None]:
+    """Put back when the block fails."""
+    twins = [entry.name for entry in at.parent.iterdir() if entry.name.casefold() == at.name.casefold()]
+    if others := [name for name in twins if name != at.name]:
+        raise RefusedError(f"{others[0]!r} is there already, and differs by upper and lower case alone; remove it")
+    if not twins:
+        with moved(new, at):
+            yield
+        return
+    if not force:
+        raise RefusedError(f"{at.name} is there already; --force replaces it")
+    exchange(new, at)
+    try:
+        yield
+    except BaseException:
+        exchange(new, at)
+        raise
+
+
+@contextmanager
+def moved(folder: Path, to: Path) -> Iterator[None]:
+    """Moved back when the block fails; a folder that is not there is nothing to move."""
+    with suppress(FileNotFoundError):
+        folder.rename(to)
+    try:
+        yield
+    except BaseException:
+        with suppress(FileNotFoundError):
+            to.rename(folder)
+        raise
 
 
 @contextmanager
@@ -107,36 +140,3 @@ def _inside(tree: Path, subdirectory: str) -> Path:
     if not folder.is_relative_to(os.path.realpath(tree)) or not folder.is_dir():
         raise RefusedError(f"it has no folder {subdirectory!r}")
     return folder
-
-
-@contextmanager
-def _placed(new: Path, at: Path, *, force: bool) -> Iterator[None]:
-    """Put back when the block fails."""
-    twins = [entry.name for entry in at.parent.iterdir() if entry.name.casefold() == at.name.casefold()]
-    if others := [name for name in twins if name != at.name]:
-        raise RefusedError(f"{others[0]!r} is there already, and differs by upper and lower case alone; remove it")
-    if not twins:
-        with _moved(new, at):
-            yield
-        return
-    if not force:
-        raise RefusedError(f"{at.name} is there already; --force replaces it")
-    exchange(new, at)
-    try:
-        yield
-    except BaseException:
-        exchange(new, at)
-        raise
-
-
-@contextmanager
-def _moved(folder: Path, to: Path) -> Iterator[None]:
-    """Moved back when the block fails; a folder that is not there is nothing to move."""
-    with suppress(FileNotFoundError):
-        folder.rename(to)
-    try:
-        yield
-    except BaseException:
-        with suppress(FileNotFoundError):
-            to.rename(folder)
-        raise
