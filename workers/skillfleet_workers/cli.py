@@ -48,8 +48,24 @@ def host_findings() -> "list[Finding]":
     return probe_host(load_settings(WorkerSettings))
 
 
+def skills(context: typer.Context) -> object:
+    """List, check, write, run and install skills: `skills --help` says how."""
+    from .skills_cli import run  # noqa: PLC0415  what reads and runs skills takes a moment to load
+
+    return run(context.args, context.command_path)
+
+
+FORWARDING = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
+"""Of a command that hands on all that follows its name, `--help` too."""
+
+
+def mount_skills(on: typer.Typer) -> None:
+    on.command("skills", context_settings=FORWARDING, add_help_option=False)(skills)
+
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.command("worker")(worker)
+mount_skills(app)
 
 
 @app.callback()

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from .environments.build import Environments
 from .opened import Opened
@@ -13,6 +13,7 @@ from .runtimes.host import host_runtime
 from .scratch import scratch_folder
 from .script_calls import ScriptCall
 from .script_result import ScriptExecutionResult
+from .settings import WorkerSettings
 from .skills.catalog import SkillCatalog
 from .skills.errors import SkillNotFoundError
 from .skills.models import Skill
@@ -20,9 +21,10 @@ from .skills.scripts import ScriptMetadata, scripts_of
 from .tools import CallContext, Toolbox
 from .wire.connection import default_state_dir
 from .wire.contract import CallRef, ToolError
-from .wire.execution import Isolation
+from .wire.execution import Isolation, ScriptExecution
 
 DEFAULT_TIMEOUT_S = 30.0
+DEFAULT_BUILD_TIMEOUT_S = 600.0
 
 
 class EnvironmentUnavailableError(Exception):
@@ -43,6 +45,9 @@ class SkillManager(Opened):
         state_dir: Path | str | None = None,
         default_script_timeout: float = DEFAULT_TIMEOUT_S,
         min_isolation: Isolation = "process",
+        script_cpus: float | None = None,
+        build_timeout_s: float = DEFAULT_BUILD_TIMEOUT_S,
+        environments_max_mb: int | None = None,
     ) -> None:
         state = Path(state_dir or default_state_dir()).expanduser().absolute()
         self._catalog = SkillCatalog(Path(skills_folder).expanduser())
@@ -52,10 +57,28 @@ class SkillManager(Opened):
             self._opened = opened.pop_all()
         self._toolbox = Toolbox(
             catalog=self._catalog,
-            environments=Environments(state / "environments"),
+            environments=Environments(
+                state / "environments",
+                build_timeout_s,
+                max_bytes=environments_max_mb * 1_000_000 if environments_max_mb else None,
+            ),
             runtime=runtime,
             script_timeout_s=default_script_timeout,
+            script_cpus=script_cpus,
             artifacts_folder=state / "artifacts",
+        )
+
+    @classmethod
+    def of(cls, settings: WorkerSettings) -> Self:
+        """One that runs scripts as a worker with these settings does."""
+        return cls(
+            settings.skills_folder,
+            state_dir=settings.state_dir,
+            default_script_timeout=settings.script_timeout_s,
+            min_isolation=settings.min_isolation,
+            script_cpus=settings.script_cpus,
+            build_timeout_s=settings.build_timeout_s,
+            environments_max_mb=settings.environments_max_mb,
         )
 
     def discover(self) -> None:
@@ -94,11 +117,15 @@ class SkillManager(Opened):
             RuntimeUnavailableError: the script may not have run.
             ValueError: the timeout is not positive.
         """
-        if timeout is not None and timeout <= 0:
-            raise ValueError(f"timeout must be more than 0 seconds: {timeout}")
         call = ScriptCall(script_name, arguments, tuple(args), timeout)
+        return ScriptExecutionResult.of(self.run(self.skill(skill_name), call))
+
+    def run(self, skill: Skill, call: ScriptCall) -> ScriptExecution:
+        """As `execute_skill_script`, with all that is known of the run, and whichever skill is given."""
+        if call.timeout is not None and call.timeout <= 0:
+            raise ValueError(f"timeout must be more than 0 seconds: {call.timeout}")
         ref = CallRef(conversation_id=f"api-{uuid.uuid4().hex}", turn=0, index=0)
-        run = self._toolbox.execute(self.skill(skill_name), call, CallContext(ref, None, threading.Event()))
+        run = self._toolbox.execute(skill, call, CallContext(ref, None, threading.Event()))
         if isinstance(run, ToolError):
             raise EnvironmentUnavailableError(run.message)
-        return ScriptExecutionResult.of(run)
+        return run

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from skillfleet_workers.cli import worker
+from skillfleet_workers.cli import mount_skills, worker
 
 from .. import __version__
 from . import exits
@@ -67,6 +67,7 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
 for name, command in COMMANDS.items():
     app.command(name)(command)
 app.add_typer(dead, name="dead")
+mount_skills(app)
 
 
 def main() -> None:

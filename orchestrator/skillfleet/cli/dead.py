@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
+from skillfleet_workers.wire.printable import printable
+
 from ..fleet import Fleet
 from ..settings import SCRIPTED
 from .display import dead_table, print_json, stdout_console
 from .following import Json
-from .printable import printable
 from .submit import Detach, Follow, converse
 
 app = typer.Typer(help="Calls that were given up because they were lost while they ran.")

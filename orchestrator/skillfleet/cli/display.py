@@ -11,12 +11,12 @@ from rich.markup import escape
 from rich.table import Column, Table
 from rich.text import Text
 
+from skillfleet_workers.wire.printable import printable
 from skillfleet_workers.wire.shown import short
 
 from ..conversations.dead import DeadReport
 from ..conversations.report import Report
 from ..events import Entry
-from .printable import printable
 
 MARKS = {"succeeded": "[green]✓[/]", "tool_error": "[yellow]✗[/]", "lost": "[red]✗[/]"}
 TAIL_LINES = 6

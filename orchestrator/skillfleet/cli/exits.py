@@ -11,11 +11,11 @@ import redis
 import typer
 
 from skillfleet_workers.wire.connection import NO_BROKER_EXIT, SETTINGS_EXIT, SettingsError
+from skillfleet_workers.wire.printable import printable
 from skillfleet_workers.wire.shown import is_text
 
 from ..conversations.report import Report
 from ..errors import BadRequestError, FleetError, NoBrokerError, NoFleetError, UnknownConversationError
-from .printable import printable
 
 ANSWERED = 0
 FAILED = 1

@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
+from skillfleet_workers.wire.printable import printable
+
 from ..conversations.report import Report
 from ..fleet import Fleet
 from .display import Watch, ending, print_json
 from .exits import INTERRUPTED, complain, exit_code, heed_interrupt
-from .printable import printable
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else.")]
 Id = Annotated[str, typer.Argument(help="The conversation's id.", show_default=False)]

@@ -4,10 +4,11 @@ from typing import Annotated
 
 import typer
 
+from skillfleet_workers.wire.printable import printable
+
 from ..fleet import Fleet
 from .display import calls_table, conversations_table, ending, print_json, stdout_console
 from .following import Id, Json
-from .printable import printable
 
 
 def status(conversation_id: Id, as_json: Json = False) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillfleet.cli.printable import printable
+from skillfleet_workers.wire.printable import printable
 
 
 @pytest.mark.parametrize(
