@@ -9,7 +9,8 @@
 local id, status, due, out = ARGV[1], ARGV[4], KEYS[4], ARGV[6]
 local queue, room, sends = ARGV[13], tonumber(ARGV[14]), ARGV[16]
 local held = redis.call('HMGET', KEYS[1], 'fence', 'commit', 'out', 'queue', 'tenant', 'priority', 'bell',
-  'pause', 'cancel', 'deadline', 'news', 'idempotency', 'blobs')
+  'pause', 'cancel', 'deadline', 'news', 'idempotency', 'blobs', 'children',
+  'parent')
 local tenant, priority = held[5] or DEFAULT_TENANT, tonumber(held[6] or DEFAULT_PRIORITY)
 if held[2] == ARGV[8] then
   local released = {1}
@@ -26,8 +27,9 @@ local function let_go()
   if tonumber(ARGV[12]) > 0 then holds_no_more(due, tenant, id, held[7]) end
 end
 
+local children = held[14] or ''
 for call in string.gmatch(ARGV[11], '[^,]+') do
-  if redis.call('HEXISTS', KEYS[3], call .. ':result') == 1 then
+  if redis.call('HEXISTS', KEYS[3], call .. (listed(children, call) and ':child' or ':result')) == 1 then
     ring(id)
     let_go()
     return {0}
@@ -64,6 +66,8 @@ local turned = (held[8] ~= false) ~= (status == 'paused')
 if terminal(status) then
   if redis.call('ZREM', due, id) == 0 then not_ready(due, tenant, id) end
   redis.call('XADD', KEYS[5], '*', 'status', status)
+  end_children(id, children)
+  if held[15] then end_child(held[15], id, status, redis.call('HGET', KEYS[1], 'outcome')) end
   for _, i in ipairs({1, 2, 3, 5}) do redis.call('EXPIRE', KEYS[i], tonumber(ARGV[7])) end
   if held[12] then redis.call('EXPIRE', held[12], tonumber(ARGV[7])) end
   for blob in string.gmatch(held[13] or '', '[^\n]+') do redis.call('EXPIRE', blob, tonumber(ARGV[7])) end

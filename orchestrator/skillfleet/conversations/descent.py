@@ -59,6 +59,8 @@ def _child(
     own: dict[str, Any] = {
         "id": child_id,
         "parent_id": parent.id,
+        "parent_call": "",
+        "depth": 0,
         "opening": (*history, *asked),
         "scripts": scripts,
         "idempotency_key": "",

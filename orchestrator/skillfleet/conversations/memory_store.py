@@ -45,10 +45,16 @@ class Kept:
         return self.cancel or self.position.terminal or late
 
     def is_out(self, key: str) -> bool:
-        return any(run.key == key for run in self.position.out)
+        """And a worker's."""
+        return any(run.key == key for run in self.position.with_workers)
+
+    def has_outcome(self, key: str) -> bool:
+        """Of the call, or of the child that works on it."""
+        record, children = self.calls.get(key), {run.key for run in self.position.with_children}
+        return record is not None and (record.child if key in children else record.result) is not None
 
     def all_in(self) -> bool:
-        out = self.position.out
+        out = self.position.with_workers
         return bool(out) and all(run.key in self.calls and self.calls[run.key].result for run in out)
 
     def conversation(self) -> Conversation:

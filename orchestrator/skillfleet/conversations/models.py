@@ -43,8 +43,8 @@ class ConversationSpec(ConversationModel):
     Of a conversation that goes on from another (`parent_id`), `opening` is what was said there, and `scripts` what
     the skills that were read there offer, `activated` those that were activated. `script_start`: how many assistant
     messages stand before the first reply of `script`. `parent_call`: the call (CallRef.call_id) of the parent that it
-    works on, and whose result is its answer; `depth`: how many conversations stand above it so. Tenants share the fleet
-    alike; `priority` counts among a tenant's own.
+    works on, and whose result is its answer; `depth`: how many conversations stand above it so. Tenants share the
+    fleet alike; `priority` counts among a tenant's own.
     """
 
     id: str
@@ -117,6 +117,7 @@ class ToolRun(ConversationModel):
     `tool_error`. `losses`: how many of its attempts were lost, with their workers or under them, since its script
     last failed; `effects`: what the last worker had said of it, `said`: how it lost it, if it lived. `sent_at` is
     when the attempt was last sent, seconds since the epoch.
+    `child`: the id of the conversation that carries out the skill that it activated, which `governing` tells of.
     `shown` and `request` are dropped once they stand in the transcript."""
 
     ref: CallRef
@@ -212,11 +213,21 @@ class Conversation(ConversationModel):
 
     @property
     def given_up(self) -> tuple[str, ...]:
-        """The keys of this turn's calls that were ended without word from a worker."""
-        ended = (run for run in self.runs if run.ref.turn == self.turn and not run.worker)
+        """The keys of this turn's calls that were ended without word from a worker, or from their child."""
+        ended = (run for run in self.runs if run.ref.turn == self.turn and (run.child or not run.worker))
         return tuple(run.key for run in ended if run.status in ("lost", "cancelled"))
 
     @property
     def out(self) -> tuple[ToolRun, ...]:
         """The calls of this turn that have not come back."""
         return tuple(run for run in self.runs if run.status is None)
+
+    @property
+    def with_workers(self) -> tuple[ToolRun, ...]:
+        """Of those, the ones that a worker has, or is to have."""
+        return tuple(run for run in self.out if not run.child)
+
+    @property
+    def with_children(self) -> tuple[ToolRun, ...]:
+        """Of those, the ones that a child conversation works on."""
+        return tuple(run for run in self.out if run.child)

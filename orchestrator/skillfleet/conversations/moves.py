@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from skillfleet_workers.wire.contract import Effects, ScriptTool
+from skillfleet_workers.wire.contract import Effects, Governing, ScriptTool, UsedSkill
 
 from .messages import Message
-from .models import Problem, Status, ToolRun, Usage
+from .models import ConversationSpec, Problem, Status, ToolRun, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,27 @@ class ToolFinished:
     runtime: str = ""
     ms: float = 0.0
     tools: tuple[ScriptTool, ...] = ()
+    used: UsedSkill | None = None
+    governing: Governing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChildAwaited:
+    """The call's child has not ended, and perhaps not begun. `content`: the instructions of the skill that it carries
+    out; `tools`: its scripts."""
+
+    key: str
+    content: str
+    tools: tuple[ScriptTool, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChildFinished:
+    """The call's child has ended: what the call has come to by that."""
+
+    key: str
+    status: str
+    shown: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +115,8 @@ Event = (
     | ModelReplied
     | ModelFailed
     | ToolFinished
+    | ChildAwaited
+    | ChildFinished
     | ToolUnstarted
     | ToolFailed
     | ToolLost
@@ -116,8 +139,17 @@ class RunTool:
 
 
 @dataclass(frozen=True, slots=True)
+class StartChild:
+    """Where the child of this call has not begun yet: to begin it twice is harmless."""
+
+    key: str
+    spec: ConversationSpec
+
+
+@dataclass(frozen=True, slots=True)
 class CancelTool:
-    """The call's result is no longer wanted: its worker sees that the conversation has ended, and kills it."""
+    """The call's result is no longer wanted: its worker sees that the conversation has ended, and kills it. Its child
+    is cancelled with the commit."""
 
     key: str
 
@@ -127,4 +159,4 @@ class Finish:
     status: Status
 
 
-Effect = CallModel | RunTool | CancelTool | Finish
+Effect = CallModel | RunTool | StartChild | CancelTool | Finish
