@@ -67,10 +67,8 @@ def step(conversation: Conversation, event: Event, now: float) -> Moved:
             return _begin(conversation)
         case ModelReplied() | ModelFailed():
             return _model_answered(conversation, event, now)
-        case ToolFinished():
-            return _tool_finished(conversation, event, now)
-        case ChildAwaited() | ChildFinished():
-            return _child_told(conversation, event, now)
+        case ToolFinished() | ChildAwaited() | ChildFinished():
+            return _call_told(conversation, event, now)
         case ToolUnstarted() | ToolFailed() | ToolLost() | ToolHandedBack():
             return _tool_unheard(conversation, event, now)
         case Paused():
@@ -143,6 +141,18 @@ def _run_of(conversation: Conversation, index: int, call: ToolCall, now: float) 
             return base.model_copy(update={"status": "tool_error", "shown": shown_to_model(error)})
 
 
+def _call_told(conversation: Conversation, event: ToolFinished | ChildAwaited | ChildFinished, now: float) -> Moved:
+    if isinstance(event, ToolFinished):
+        return _tool_finished(conversation, event, now)
+    run = next((run for run in conversation.with_children if run.key == event.key), None)
+    if run is None:
+        return conversation, []
+    if isinstance(event, ChildAwaited):
+        return conversation, _start_child(conversation, run, event, now)
+    moved = _replace(conversation, run.model_copy(update={"status": event.status, "shown": event.shown}))
+    return (moved, []) if moved.out else _close_turn(moved, now)
+
+
 def _tool_finished(conversation: Conversation, event: ToolFinished, now: float) -> Moved:
     run = _with_worker(conversation, event.key)
     if run is None:
@@ -155,16 +165,6 @@ def _tool_finished(conversation: Conversation, event: ToolFinished, now: float) 
     moved = _replace(conversation, run.model_copy(update={**told, "status": event.status, "shown": event.shown}))
     if event.tools and run.skill:
         moved = with_scripts(moved, run.skill, event.tools)
-    return (moved, []) if moved.out else _close_turn(moved, now)
-
-
-def _child_told(conversation: Conversation, event: ChildAwaited | ChildFinished, now: float) -> Moved:
-    run = next((run for run in conversation.with_children if run.key == event.key), None)
-    if run is None:
-        return conversation, []
-    if isinstance(event, ChildAwaited):
-        return conversation, _start_child(conversation, run, event, now)
-    moved = _replace(conversation, run.model_copy(update={"status": event.status, "shown": event.shown}))
     return (moved, []) if moved.out else _close_turn(moved, now)
 
 

@@ -121,7 +121,7 @@ class MemoryLedger:
             kept = self._held(after.id, fence)
             if kept is None:
                 return None
-            if any(kept.has_outcome(key) for key in after.given_up):
+            if any(kept.has_come(run) for run in after.given_up):
                 store.ring(after.id)
                 self._let_go(kept)
                 return None

@@ -14,7 +14,7 @@ from skillfleet_workers.wire.keys import LIVE_ENTRIES, LIVE_S
 from ..events import Entry, EventType, LiveType
 from .fair import FIRST, FairQueue, Rank
 from .messages import Message
-from .models import Conversation, ConversationSpec
+from .models import Conversation, ConversationSpec, ToolRun
 
 MAX_BELLS = 64
 MAX_CALLED_OFF = 64
@@ -48,10 +48,10 @@ class Kept:
         """And a worker's."""
         return any(run.key == key for run in self.position.with_workers)
 
-    def has_outcome(self, key: str) -> bool:
-        """Of the call, or of the child that works on it."""
-        record, children = self.calls.get(key), {run.key for run in self.position.with_children}
-        return record is not None and (record.child if key in children else record.result) is not None
+    def has_come(self, run: ToolRun) -> bool:
+        """The result of the call, or of the child that works on it."""
+        record = self.calls.get(run.key)
+        return record is not None and (record.child if run.child else record.result) is not None
 
     def all_in(self) -> bool:
         out = self.position.with_workers

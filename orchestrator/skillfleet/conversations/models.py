@@ -212,10 +212,10 @@ class Conversation(ConversationModel):
         return tuple(run for run in self.runs if run.dead)
 
     @property
-    def given_up(self) -> tuple[str, ...]:
-        """The keys of this turn's calls that were ended without word from a worker, or from their child."""
+    def given_up(self) -> tuple[ToolRun, ...]:
+        """This turn's calls that were ended without word from a worker, or from their child."""
         ended = (run for run in self.runs if run.ref.turn == self.turn and (run.child or not run.worker))
-        return tuple(run.key for run in ended if run.status in ("lost", "cancelled"))
+        return tuple(run for run in ended if run.status in ("lost", "cancelled"))
 
     @property
     def out(self) -> tuple[ToolRun, ...]:

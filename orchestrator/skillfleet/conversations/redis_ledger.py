@@ -156,7 +156,8 @@ class RedisLedger:
             args=[
                 name, fence, state_json(after), after.status, "" if due is None else int(due * 1000),
                 ",".join(run.key for run in after.with_workers), self._ttl_s, secrets.token_hex(8),
-                ",".join(run.ref.call_id for run in after.dead), MAX_DEAD, ",".join(after.given_up),
+                ",".join(run.ref.call_id for run in after.dead), MAX_DEAD,
+                ",".join(f"{run.key}:{'child' if run.child else 'result'}" for run in after.given_up),
                 self._tenant_slots, self._queue, room, _LOOK_MS,
                 ",".join(f"{run.key}:{int(run.again)}" for run in sends),
                 len(apart), *(part for field in apart for part in field), *(part for entry in told for part in entry),
