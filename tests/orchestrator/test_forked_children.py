@@ -10,13 +10,15 @@ from tests.forked_skills import ACTIVATED, CONTENT, RESEARCH, activate
 from tests.orchestrator.driver_parts import HeldModel, Place
 
 from skillfleet.conversations.descent import continued
+from skillfleet.conversations.engine import step
 from skillfleet.conversations.ledger import LEASE_S, Accepted
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.messages import Message, transcript_problem
 from skillfleet.conversations.models import Conversation, ConversationSpec, Problem
-from skillfleet.conversations.moves import ChildFinished, Paused, StartChild, ToolFinished
+from skillfleet.conversations.moves import CancelRequested, ChildFinished, Paused, StartChild, ToolFinished
 from skillfleet.conversations.report import report
 from skillfleet.conversations.schedule import CHILD_LOOK_S
+from skillfleet.events import changes
 from skillfleet.llm.base import ModelReply
 from skillfleet.llm.prompts import SKILLS_PROMPT
 from skillfleet.subagents.fork import MAX_DEPTH, NO_ARGUMENTS, outcome
@@ -194,6 +196,14 @@ def test_the_child_has_what_is_left_of_the_parent_s_time() -> None:
 
 def test_a_paused_parent_starts_no_child() -> None:
     assert last_effects(waiting_parent(), Paused(), FORKED) == []
+
+
+def test_a_parent_that_ends_without_its_child_tells_so() -> None:
+    waiting = after(waiting_parent(), FORKED)
+    cancelled, effects = step(waiting, CancelRequested(), NOW)
+    told = [(kind, json.loads(data)) for kind, data in changes(waiting, cancelled, effects)]
+    assert [kind for kind, _ in told] == ["message", "child", "ended"]
+    assert told[1][1] == {"key": "1.0", "child": "c1-1-0", "status": "cancelled"}
 
 
 def test_what_the_parent_s_child_came_to_is_taken_once() -> None:

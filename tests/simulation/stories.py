@@ -60,7 +60,7 @@ def tell_stories(random: Random, span_s: float) -> list[Story]:
 
 
 def tell_story(number: int, random: Random, span_s: float) -> Story:
-    replies = _replies(random, random.choice([0, 1, 1, 2, 2, 3, 4]), f"answer {number}", forking=0.15)
+    replies = _replies(random, random.choice([0, 1, 1, 2, 2, 3, 4]), f"answer {number}", forking=0.25)
     researching = _replies(random, random.choice([0, 1, 1, 2]), "what was found", forking=0.05)
     script = {"replies": replies, "children": {RESEARCH.skill: researching}}
     hurried = random.random() < 0.15

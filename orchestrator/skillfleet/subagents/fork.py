@@ -28,6 +28,11 @@ def child_id(ref: CallRef) -> str:
     return f"{ref.conversation_id}-{ref.turn}-{ref.index}"
 
 
+def descends(conversation_id: str, from_id: str) -> bool:
+    """It is a child of it, or a child's child."""
+    return conversation_id.startswith(f"{from_id}-")
+
+
 def child_spec(
     parent: Conversation, run: ToolRun, content: str, tools: tuple[ScriptTool, ...], now: float
 ) -> ConversationSpec:
