@@ -59,10 +59,10 @@ def _child(
     own: dict[str, Any] = {
         "id": child_id,
         "parent_id": parent.id,
-        "parent_call": "",
-        "depth": 0,
         "opening": (*history, *asked),
         "scripts": scripts,
+        "parent_call": "",
+        "depth": 0,
         "idempotency_key": "",
         "created_at": 0.0,
     }

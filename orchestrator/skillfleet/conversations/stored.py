@@ -39,11 +39,16 @@ def state_json(conversation: Conversation) -> str:
     return f'{{"format":{FORMAT},{stored[1:]}'
 
 
-def stored_apart(conversation: Conversation) -> dict[str, str]:
-    """By field: the calls of the turn before, for those of earlier ones are stored, and change no more; in a turn
-    with children, the calls that they work on; of a child that has ended, what its parent's call has come to."""
+def closed_runs(conversation: Conversation) -> dict[str, str]:
+    """By field: the calls of the turn before. Those of earlier ones are stored, and change no more."""
     closed = (run for run in conversation.runs if run.ref.turn == conversation.turn - 1)
-    apart = {f"{RUN}{run.key}": run.model_dump_json(exclude_defaults=True) for run in closed}
+    return {f"{RUN}{run.key}": run.model_dump_json(exclude_defaults=True) for run in closed}
+
+
+def stored_apart(conversation: Conversation) -> dict[str, str]:
+    """By field: the closed calls; in a turn with children, the calls that they work on; of a child that has ended,
+    what its parent's call has come to."""
+    apart = closed_runs(conversation)
     if any(run.child for run in conversation.runs if run.ref.turn == conversation.turn):
         apart["children"] = ",".join(run.key for run in conversation.with_children)
     if conversation.terminal and conversation.spec.parent_call:
