@@ -41,7 +41,7 @@ class HeldModel:
 @dataclass
 class Workers:
     """The queue of calls and, as long as it is `serving`, one worker thread on it. A `poisoned` worker takes a
-    call and falls silent. `results`: what comes of a call, by its id, where it matters."""
+    call and falls silent. `answers`: what calls bring, by their ids; the others name themselves."""
 
     ledger: MemoryCallLedger
     queue: Queue[CallRef] = field(default_factory=Queue)
@@ -49,7 +49,7 @@ class Workers:
     losing: int = 0
     poisoned: int = 0
     places: int = LEAST_ROOM
-    results: dict[str, CallResult] = field(default_factory=dict)
+    answers: dict[str, CallResult] = field(default_factory=dict)
 
     def send(self, conversation: Conversation, run: ToolRun) -> None:
         self.sent.append(run.ref)
@@ -73,8 +73,8 @@ class Workers:
             if self.poisoned:
                 self.poisoned -= 1
                 continue
-            plain = CallResult(status="succeeded", shown=f"result of {ref.key}", worker="w1")
-            self.ledger.commit(ref, self.results.get(ref.call_id, plain))
+            named = CallResult(status="succeeded", shown=f"result of {ref.key}", worker="w1")
+            self.ledger.commit(ref, self.answers.get(ref.call_id, named))
 
 
 class Place:

@@ -33,7 +33,7 @@ FORKED = ToolFinished("1.0", "succeeded", CONTENT, "w1", governing=RESEARCH)
 @pytest.fixture
 def place() -> Iterator[Place]:
     here = Place()
-    here.workers.results["c1.1.0"] = ACTIVATED
+    here.workers.answers["c1.1.0"] = ACTIVATED
     with here.working():
         yield here
 
@@ -84,7 +84,7 @@ def test_a_child_that_fails_is_an_error_that_the_parent_s_model_reads(place: Pla
 
 
 def test_two_children_of_one_turn_and_a_call_are_worked_on_side_by_side(place: Place) -> None:
-    place.workers.results["c1.1.1"] = ACTIVATED
+    place.workers.answers["c1.1.1"] = ACTIVATED
     calls = [ACTIVATION, ACTIVATION | {"as": "also"}, LIST]
     submit(place, {"calls": calls}, QUOTES, children={"research": [{"text": "bees dance"}]})
     with place.driving():
@@ -93,8 +93,12 @@ def test_two_children_of_one_turn_and_a_call_are_worked_on_side_by_side(place: P
 
 def test_children_fork_in_their_turn_as_deep_as_they_may(place: Place) -> None:
     names = ["c1", "c1-1-0", "c1-1-0-1-0", "c1-1-0-1-0-1-0"]
-    place.workers.results |= {f"{name}.1.0": ACTIVATED for name in names}
-    submit(place, {"calls": [ACTIVATION]}, QUOTES, children={"research": [{"calls": [ACTIVATION]}, {"text": "done"}]})
+    for depth, name in enumerate(names):
+        governing = RESEARCH.model_copy(update={"skill": f"level-{depth}"})
+        place.workers.answers[f"{name}.1.0"] = ACTIVATED.model_copy(update={"governing": governing})
+    activations = [{"calls": [ACTIVATION | {"arguments": {"name": f"level-{depth}"}}]} for depth in range(len(names))]
+    children = {f"level-{depth}": [deeper, {"text": "done"}] for depth, deeper in enumerate(activations[1:])}
+    submit(place, activations[0], QUOTES, children=children)
     with place.driving(slots=1):
         place.ended()
     deepest = place.ledger.load(names[-1])
@@ -115,8 +119,8 @@ def test_a_cancelled_parent_ends_its_child(place: Place) -> None:
         assert held.asked.wait(20)
         place.ledger.cancel("c1")
         assert place.ended().status == "cancelled"
-        held.go_on.set()
         assert place.ended("c1-1-0").status == "cancelled"
+        held.go_on.set()
 
 
 def test_a_paused_parent_lets_its_child_go_on_and_takes_its_answer_when_it_is_resumed(place: Place) -> None:

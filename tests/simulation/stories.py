@@ -30,6 +30,8 @@ from skillfleet_workers.wire.contract import CallRef, Effects, Governing
 PATIENT_S = 7 * 86400.0
 POISON = "os.kill(os.getppid(), 9)"
 FLAKY = "succeeds when it is run again"
+FORKING = ("research", "review")
+"""Skills that child conversations carry out."""
 TENANTS = ("ann", "ann", "bob", "cy")
 RETRIES = 1
 """How often a flaky script is run again after it failed."""
@@ -61,8 +63,11 @@ def tell_stories(random: Random, span_s: float) -> list[Story]:
 
 def tell_story(number: int, random: Random, span_s: float) -> Story:
     replies = _replies(random, random.choice([0, 1, 1, 2, 2, 3, 4]), f"answer {number}", forking=0.25)
-    researching = _replies(random, random.choice([0, 1, 1, 2]), "what was found", forking=0.05)
-    script = {"replies": replies, "children": {RESEARCH.skill: researching}}
+    children = {
+        skill: _replies(random, random.choice([0, 1, 1, 2]), f"what {skill} brought", forking=0.1)
+        for skill in FORKING
+    }
+    script = {"replies": replies, "children": children}
     hurried = random.random() < 0.15
     limits = Limits(
         timeout_s=random.uniform(1, span_s) if hurried else PATIENT_S,
@@ -106,7 +111,7 @@ def _calling(random: Random, turn: int, forking: float) -> dict[str, Any]:
             ]
         )
         if random.random() < forking:
-            name, arguments = "skill", json.dumps({"name": RESEARCH.skill, "arguments": f"{turn}, {index}"})
+            name, arguments = "skill", json.dumps({"name": random.choice(FORKING), "arguments": f"{turn}, {index}"})
         calls.append({"id": "call_1" if repeats else None, "function": {"name": name, "arguments": arguments}})
     return {"calls": calls}
 
@@ -122,7 +127,8 @@ def told_effects(request: dict[str, Any]) -> Effects | None:
 
 
 def told_governing(request: dict[str, Any]) -> Governing | None:
-    return RESEARCH if request.get("name") == RESEARCH.skill else None
+    skill = request.get("name")
+    return RESEARCH.model_copy(update={"skill": skill}) if skill in FORKING else None
 
 
 def written_reply(spec: ConversationSpec, messages: tuple[Message, ...]) -> ModelReply | Problem:
@@ -144,7 +150,7 @@ def shown_for(ref: CallRef, request: dict[str, Any]) -> str:
 
 def undisturbed(spec: ConversationSpec) -> Conversation:
     """The same conversation where nothing goes wrong, nobody cancels and time does not pass."""
-    conversation = Conversation(spec=spec, messages=spec.opening)
+    conversation = Conversation.begun(spec)
     for event in _undisturbed_events(spec):
         conversation, _ = step(conversation, event(conversation), spec.created_at)
         while conversation.out:
