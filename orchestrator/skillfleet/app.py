@@ -19,7 +19,8 @@ from skillfleet_workers.wire.connection import RedisUrls, SettingsError, worker_
 from skillfleet_workers.wire.contract import CallMessage
 from skillfleet_workers.wire.presence import LiveProcess, Presence, live_processes
 
-from .conversations.driver import Driver, Models
+from .conversations.asking import Models
+from .conversations.driver import Driver
 from .conversations.models import Conversation, ConversationSpec, Problem, ToolRun
 from .conversations.redis_ledger import RedisLedger
 from .conversations.schedule import lease_s, room_for
@@ -118,6 +119,7 @@ def make_driver(
         only=only,
         grace_s=0 if only is not None else settings.grace_s,
         recovery_s=settings.recovery_s,
+        description_budget=settings.skill_description_budget,
     )
 
 

@@ -24,10 +24,11 @@ EntryType = EventType | LiveType
 @dataclass(frozen=True, slots=True)
 class Entry:
     """Events: `submitted`: the spec's summary; `message`: one Message of the transcript; `turn`: the model is
-    asked; `call`: a call was sent; `started`, `failed` (its script has, and is run again), `returned` (its worker
-    has to go, and has ended it), `lost` (its worker lives, and has lost its run), `result`: by the worker;
-    `child`: the child conversation that works on a call has begun (`status` queued), or has ended;
-    `paused`, `resumed`: from here on nothing new is started, or it is again; `ended`: the terminal status, once.
+    asked (`model`: which, where a skill asks for another than the conversation's); `call`: a call was sent;
+    `started`, `failed` (its script has, and is run again), `returned` (its worker has to go, and has ended it),
+    `lost` (its worker lives, and has lost its run), `result`: by the worker, or by the orchestrator alone; `child`:
+    the child conversation that works on a call has begun (`status` queued), or has ended; `paused`, `resumed`: from
+    here on nothing new is started, or it is again; `ended`: the terminal status, once.
 
     Of the live stream, which is bounded and forgets: `progress`: what a call is busy with before its script runs;
     `output`: what its script writes; `token`: what the model says. They name their call's `key`, or the `turn`.
@@ -109,10 +110,15 @@ def changes(before: Conversation, after: Conversation, effects: list[Effect]) ->
     told += [_child_left(run) for run in after.runs if run.key not in known and _left_its_child(run)]
     told += [_call(effect.run) for effect in effects if isinstance(effect, RunTool)]
     if any(isinstance(effect, CallModel) for effect in effects):
-        told.append(("turn", json.dumps({"turn": after.turn + 1})))
+        told.append(("turn", json.dumps(_turn(after))))
     if after.terminal and not before.terminal:
         told.append(("ended", json.dumps(_ending(after))))
     return told
+
+
+def _turn(conversation: Conversation) -> dict[str, Any]:
+    wish = {"model": conversation.model} if conversation.model != conversation.spec.model else {}
+    return {"turn": conversation.turn + 1, **wish}
 
 
 def _message(message: Message) -> Told:
@@ -138,15 +144,16 @@ def _child_left(run: ToolRun) -> Told:
 
 
 def _by_engine(run: ToolRun) -> bool:
-    """Refused before it was sent, given up as lost, or cancelled: no worker tells of it."""
-    return run.status in ("tool_error", "lost", "cancelled") and not run.worker
+    """Answered before it was sent, given up as lost, or cancelled: no worker tells of it."""
+    answered = run.status == "succeeded" and not run.sends
+    return answered or (run.status in ("tool_error", "lost", "cancelled") and not run.worker)
 
 
 def _decided(run: ToolRun, added: tuple[Message, ...]) -> Told:
     answers = (message.content for message in added if message.tool_call_id == run.tool_call_id)
-    error = json.loads(run.shown or next(answers, None) or "{}")
-    about = {"key": run.key, "name": run.name, "status": run.status, "tail": error.get("message", "")}
-    return "result", json.dumps(about)
+    shown = run.shown or next(answers, None) or "{}"
+    tail = shown if run.status == "succeeded" else json.loads(shown).get("message", "")
+    return "result", json.dumps({"key": run.key, "name": run.name, "status": run.status, "tail": tail})
 
 
 def _ending(conversation: Conversation) -> dict[str, Any]:

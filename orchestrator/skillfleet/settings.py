@@ -7,12 +7,17 @@ from pydantic import Field, SecretStr, field_validator
 from skillfleet_workers.wire.connection import FleetSettings, SettingsError
 
 SCRIPTED = "scripted:"
+DESCRIPTION_BUDGET = 16_000
+"""Most characters of the list of skills that a model is shown, unless told otherwise."""
 
 
 class OrchestratorSettings(FleetSettings):
     llm_api_key: SecretStr | None = Field(default=None, validation_alias="LLM_API_KEY")
     llm_api_base_url: str | None = Field(default=None, validation_alias="LLM_API_BASE_URL")
     llm_model_name: str | None = Field(default=None, validation_alias="LLM_MODEL_NAME")
+    skill_description_budget: int = Field(
+        default=DESCRIPTION_BUDGET, ge=0, validation_alias="SKILLFLEET_SKILL_DESCRIPTION_BUDGET"
+    )
     slots: int = Field(default=32, ge=1, le=2000, validation_alias="SKILLFLEET_SLOTS")
     tenant_slots: int = Field(default=0, ge=0, validation_alias="SKILLFLEET_TENANT_SLOTS")
     recovery_s: int = Field(default=10, ge=3, le=3600, validation_alias="SKILLFLEET_RECOVERY_SECONDS")

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from queue import Empty, Queue
 
+from skillfleet.conversations.asking import Catalogs
 from skillfleet.conversations.driver import Driver
 from skillfleet.conversations.memory_calls import MemoryCallLedger
 from skillfleet.conversations.memory_ledger import MemoryLedger
@@ -115,6 +116,7 @@ class Place:
         ledger: MemoryLedger | None = None,
         slots: int = 4,
         only: set[str] | None = None,
+        catalogs: Catalogs | None = None,
     ) -> Iterator[Driver]:
         """Every conversation is answered by `model`; by its own script where there is none."""
 
@@ -124,7 +126,7 @@ class Place:
                 return ScriptedModel.of(spec.script)
             return model(spec) if callable(model) else model
 
-        driver = Driver(ledger or self.ledger, models, self.workers, slots=slots, only=only)
+        driver = Driver(ledger or self.ledger, models, self.workers, slots=slots, only=only, catalogs=catalogs)
         thread = threading.Thread(target=driver.run)
         thread.start()
         try:

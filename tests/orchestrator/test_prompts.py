@@ -14,6 +14,11 @@ def test_every_tool_that_is_there_from_the_start_is_explained() -> None:
     assert all(spec.tool in system_prompt(None) for spec in TASKS if not spec.on_demand)
 
 
+def test_where_skills_are_listed_the_model_is_sent_to_activation_first() -> None:
+    told = system_prompt(None)
+    assert told.index("`skill`") < told.index("list_skills") < told.index("get_skill")
+
+
 def test_an_opening_is_a_valid_transcript() -> None:
     messages = opening("What is 6 * 7?", "Be short.")
     assert [message.role for message in messages] == ["system", "user"]

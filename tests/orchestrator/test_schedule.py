@@ -35,6 +35,8 @@ from skillfleet.conversations.schedule import (
     RESEND_CAP_S,
     SOONEST_LOOK_S,
     WAITING_LOOK_S,
+    WORKER_LOOK_S,
+    WORKER_WAIT_S,
     Records,
     Sight,
     lease_s,
@@ -45,6 +47,7 @@ from skillfleet.conversations.schedule import (
 )
 from skillfleet_workers.heartbeat import EVERY_S
 from skillfleet_workers.wire.calls import CallRecord, CallResult
+from skillfleet_workers.wire.contract import Governing, UsedSkill
 
 DONE = CallResult(status="succeeded", shown="[]", worker="w1", runtime="process", ms=2.5)
 FINISHED = ToolFinished("1.0", "succeeded", "[]", "w1", "process", 2.5)
@@ -240,3 +243,19 @@ def test_what_died_is_missed_in_time_and_what_lives_may_miss_a_sign_of_life(reco
 def test_the_tool_queue_is_short_and_deeper_where_calls_are_quick() -> None:
     assert [room_for(slots, 10.0) for slots in (0, 1, 2, 50)] == [LEAST_ROOM, LEAST_ROOM, 4, 100]
     assert [room_for(10, call_s) for call_s in (0.0, 0.001, 0.05, 0.125, 1.0)] == [80, 80, 50, 20, 20]
+
+
+def test_a_young_conversation_waits_for_the_first_worker_and_is_looked_at_soon() -> None:
+    nobody = Sight(NOW + WORKER_WAIT_S - 0.1, snapshot=None)
+    assert observe(queued(), {}, nobody) == []
+    assert next_due(queued(), {}, nobody) == nobody.now + WORKER_LOOK_S
+    assert observe(queued(), {}, replace(nobody, cancel=True)) == [CancelRequested()]
+    assert observe(queued(), {}, replace(nobody, now=NOW + WORKER_WAIT_S)) == [Submitted()]
+    assert observe(queued(), {}, replace(nobody, snapshot="s1")) == [Submitted("s1")]
+
+
+def test_what_a_call_used_and_activated_is_passed_on() -> None:
+    used, skill = UsedSkill(name="pdf", version="1.0.0", digest="d"), Governing(skill="pdf", model="better")
+    record = started(result=DONE.model_copy(update={"used": used, "governing": skill}))
+    (event,) = observe(awaiting_calls(list_skills()), {"1.0": record}, Sight(NOW))
+    assert event == replace(FINISHED, used=used, governing=skill)

@@ -1,5 +1,8 @@
 """Scripts of a skill that was read, as tools of their own."""
 
+from typing import Any
+
+import pytest
 from tests.conversation_steps import (
     after,
     asks,
@@ -18,7 +21,7 @@ from skillfleet.conversations.messages import Message, ToolDefinition
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import RunTool, ToolFinished, ToolLost
 from skillfleet.llm.base import ModelReply
-from skillfleet.tools.definitions import all_definitions, offered
+from skillfleet.tools.definitions import MAX_SCHEMA_CHARS, all_definitions, offered
 from skillfleet.tools.scripts import MAX_SCRIPTS, with_scripts
 from skillfleet_workers.wire.calls import CallResult
 from skillfleet_workers.wire.contract import RUN_SCRIPT, ScriptTool
@@ -146,3 +149,38 @@ def test_the_model_sees_them_in_its_next_turn() -> None:
         place.workers.ledger.commit(ref, CallResult(status="succeeded", shown="# PDF", tools=(EXTRACT,)))
         assert place.ended().status == "completed"
     assert [one - set(BEFORE) for one in seen] == [set(), {"pdf__extract"}]
+
+
+SCHEMA = {"$schema": "x", "type": "object", "properties": {"pages": {"type": "integer"}}, "required": ["pages"]}
+
+
+def told(parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of the script's own tool."""
+    own = offered(reader(EXTRACT.model_copy(update={"parameters": parameters})))[-1]
+    request = {"model": "m", "messages": [{"role": "user", "content": "x"}], "tools": [own.model_dump(mode="json")]}
+    assert why_refused(request) is None
+    return own.function.parameters
+
+
+def test_a_scripts_own_tool_shows_which_arguments_it_takes() -> None:
+    plain, shown = told({"type": "object"}), told(SCHEMA)
+    arguments = shown["properties"].pop("arguments")
+    assert arguments["properties"] == {"pages": {"type": "integer"}} and arguments["required"] == ["pages"]
+    assert arguments["description"] == plain["properties"].pop("arguments")["description"]
+    assert "$schema" not in arguments
+    assert shown["properties"] == plain["properties"]
+    assert (plain["required"], shown["required"]) == ([], ["arguments"])
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        {},
+        {"type": "array"},
+        {"type": ["object", "null"]},
+        {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}}},
+        {"type": "object", "description": "x" * MAX_SCHEMA_CHARS},
+    ],
+)
+def test_a_schema_that_providers_refuse_is_not_shown(refused: dict[str, Any]) -> None:
+    assert told(refused) == offered(reader(EXTRACT))[-1].function.parameters

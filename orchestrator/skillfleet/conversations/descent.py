@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
+from .activations import activated_at, at_rest, inherited
 from .messages import Message, transcript_problem
-from .models import Conversation, ConversationSpec, OfferedScript, Problem
+from .models import ActivatedSkill, Conversation, ConversationSpec, OfferedScript, Problem
 
 _LOST = ("cancelled", None)
 """Of a call whose conversation ended before its result came in."""
 
 
 def continued(parent: Conversation, child_id: str, prompt: str) -> ConversationSpec | Problem:
-    """All that was said, and a new prompt."""
+    """All that was said, and a new prompt, which no skill governs."""
     if not parent.terminal:
         return _still_open(parent)
-    return _child(parent, child_id, _whole(parent.messages), parent.scripts, prompt)
+    return _child(parent, child_id, _whole(parent.messages), parent.scripts, at_rest(parent.activated), prompt)
 
 
 def retried(parent: Conversation, child_id: str) -> ConversationSpec | Problem:
@@ -45,7 +46,8 @@ def _up_to(parent: Conversation, child_id: str, turn: int, prompt: str | None = 
     own = parent.messages[len(parent.spec.opening) :]
     starts = [place for place, message in enumerate(own) if message.role == "assistant"]
     kept = own[: starts[turn]] if turn < len(starts) else own
-    return _child(parent, child_id, _whole((*parent.spec.opening, *kept)), _scripts_at(parent, turn), prompt)
+    history = _whole((*parent.spec.opening, *kept))
+    return _child(parent, child_id, history, _scripts_at(parent, turn), activated_at(parent, turn), prompt)
 
 
 def _child(
@@ -53,6 +55,7 @@ def _child(
     child_id: str,
     history: Sequence[Message],
     scripts: tuple[OfferedScript, ...],
+    activated: tuple[ActivatedSkill, ...],
     prompt: str | None,
 ) -> ConversationSpec:
     asked = [Message(role="user", content=prompt)] if prompt else []
@@ -61,6 +64,7 @@ def _child(
         "parent_id": parent.id,
         "opening": (*history, *asked),
         "scripts": scripts,
+        "activated": inherited(activated),
         "parent_call": "",
         "depth": 0,
         "idempotency_key": "",

@@ -11,13 +11,13 @@ from typing import Protocol
 import redis
 
 from ..events import changes
-from ..llm.base import LanguageModel
-from ..tools.definitions import offered
+from ..settings import DESCRIPTION_BUDGET
+from .asking import Asking, Catalogs, Models
 from .children import start_children
 from .engine import pending, step, wanted
 from .ledger import Claim, Ledger
-from .models import Conversation, ConversationSpec, Problem, ToolRun
-from .moves import CallModel, DeadlinePassed, Effect, Event, ModelFailed, ModelReplied, RunTool, ToolFinished
+from .models import Conversation, ToolRun
+from .moves import CallModel, Effect, Event, RunTool, ToolFinished
 from .schedule import LEAST_ROOM, RECOVERY_S, Sight, awaits_start, lease_s, lost_after_s, next_due, observe
 
 ENDING_LOOK_S = 0.05
@@ -31,8 +31,6 @@ PACE = 0.1
 """How much one call counts for the mean."""
 
 log = logging.getLogger(__name__)
-
-Models = Callable[[ConversationSpec], LanguageModel | Problem]
 
 
 class Calls(Protocol):
@@ -65,8 +63,11 @@ class Driver:
         grace_s: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
         recovery_s: float = RECOVERY_S,
+        catalogs: Catalogs | None = None,
+        description_budget: int = DESCRIPTION_BUDGET,
     ) -> None:
-        self._ledger, self._models, self._calls, self._only = ledger, models, calls, only
+        self._ledger, self._calls, self._only = ledger, calls, only
+        self._asking = Asking(models, catalogs, clock, description_budget)
         self._grace_s, self._clock = grace_s, clock
         self._recovery_s, self._room = recovery_s, LEAST_ROOM
         self._free = threading.Semaphore(slots)
@@ -197,6 +198,7 @@ class Driver:
             listening_since=claim.now - (began - (self._listening_since or began)),
             overtaken_at=claim.overtaken_at,
             lost_after_s=lost_after_s(self._recovery_s),
+            snapshot=self._asking.snapshot_for(before),
         )
         events = observe(before, claim.records, sight)
         self._note_pace(events)
@@ -206,7 +208,7 @@ class Driver:
             effects += more
         effects = self._startable(wanted(after, effects) or pending(after))
         while self._commit(claim, before, after, effects, began, sight) and _asks(effects):
-            event = self._ask(after, claim.now + self._clock() - began)
+            event = self._asking.ask(after, claim.now + self._clock() - began)
             before = after
             after, effects = step(after, event, claim.now + self._clock() - began)
             effects = self._startable(effects)
@@ -241,19 +243,6 @@ class Driver:
         self._send(written.released, after)
         start_children(self._ledger, effects, self._only)
         return True
-
-    def _ask(self, conversation: Conversation, now: float) -> Event:
-        model = self._models(conversation.spec)
-        if isinstance(model, Problem):
-            return ModelFailed(model)
-        left = conversation.deadline - now
-        started = self._clock()
-        answer = model.reply(conversation.messages, offered(conversation), timeout_s=max(0.001, left))
-        if self._clock() - started >= left:
-            return DeadlinePassed()
-        if isinstance(answer, Problem):
-            return ModelFailed(answer)
-        return ModelReplied(answer.message, answer.usage)
 
     def _keep_leases(self) -> None:
         self.make_room()

@@ -3,11 +3,13 @@
 import json
 
 from skillfleet_workers.wire.contract import CallRef, ToolError
+from skillfleet_workers.wire.published import Snapshot
 from skillfleet_workers.wire.shown import shown_to_model
 
 from ..subagents.fork import child_id, child_spec, forks
-from ..tools.dispatch import Dispatch, dispatch
+from ..tools.dispatch import ActiveAgain, Dispatch, dispatch
 from ..tools.scripts import with_scripts
+from .activations import at_rest, with_activations, with_used
 from .messages import Message, ToolCall
 from .models import Conversation, Problem, Status, ToolRun
 from .moves import (
@@ -64,7 +66,7 @@ def step(conversation: Conversation, event: Event, now: float) -> Moved:
         return conversation, []
     match event:
         case Submitted():
-            return _begin(conversation)
+            return _begin(conversation, event)
         case ModelReplied() | ModelFailed():
             return _model_answered(conversation, event, now)
         case ToolFinished() | ChildAwaited() | ChildFinished():
@@ -94,10 +96,10 @@ def wanted(conversation: Conversation, effects: list[Effect]) -> list[Effect]:
     return effects
 
 
-def _begin(conversation: Conversation) -> Moved:
+def _begin(conversation: Conversation, event: Submitted) -> Moved:
     if conversation.status != "queued":
         return conversation, []
-    return conversation.model_copy(update={"status": "running"}), [CallModel()]
+    return conversation.model_copy(update={"status": "running", "snapshot": event.snapshot}), [CallModel()]
 
 
 def _resume(conversation: Conversation) -> Moved:
@@ -117,26 +119,30 @@ def _model_answered(conversation: Conversation, event: ModelReplied | ModelFaile
             "messages": (*conversation.messages, event.message),
             "usage": conversation.usage.plus(event.usage),
             "turn": conversation.turn + 1,
+            "snapshot": event.snapshot.id if event.snapshot else conversation.snapshot,
         }
     )
     calls = event.message.tool_calls or ()
     if not calls:
-        answered = moved.model_copy(update={"answer": event.message.content})
+        answered = moved.model_copy(update={"answer": event.message.content, "activated": at_rest(moved.activated)})
         return _finish(answered, "completed", now)
-    runs = tuple(_run_of(moved, index, call, now) for index, call in enumerate(calls))
+    runs = tuple(_run_of(moved, index, call, event.snapshot, now) for index, call in enumerate(calls))
     moved = moved.model_copy(update={"runs": (*moved.runs, *runs)})
     if not moved.out:
         return _close_turn(moved, now)
     return moved, [RunTool(run) for run in moved.out]
 
 
-def _run_of(conversation: Conversation, index: int, call: ToolCall, now: float) -> ToolRun:
+def _run_of(conversation: Conversation, index: int, call: ToolCall, skills: Snapshot | None, now: float) -> ToolRun:
     ref = CallRef(conversation_id=conversation.id, turn=conversation.turn, index=index)
     base = ToolRun(ref=ref, tool_call_id=call.id, name=call.function.name)
-    match dispatch(call.function, conversation):
+    match dispatch(call.function, conversation, skills):
         case Dispatch(spec, request):
             tool = "" if spec.tool == base.name else spec.tool
             return base.model_copy(update={"tool": tool, "request": request, "sends": 1, "sent_at": now})
+        case ActiveAgain(request, governing, shown):
+            answered = {"request": request, "status": "succeeded", "shown": shown, "governing": governing}
+            return base.model_copy(update=answered)
         case ToolError() as error:
             return base.model_copy(update={"status": "tool_error", "shown": shown_to_model(error)})
 
@@ -157,12 +163,13 @@ def _tool_finished(conversation: Conversation, event: ToolFinished, now: float) 
     run = _with_worker(conversation, event.key)
     if run is None:
         return conversation, []
-    told = {"worker": event.worker, "runtime": event.runtime, "ms": event.ms}
+    told = {"worker": event.worker, "runtime": event.runtime, "ms": event.ms, "governing": event.governing}
+    moved = with_used(conversation, event.used)
     if forks(conversation, event.governing):
-        forked = run.model_copy(update={**told, "child": child_id(run.ref), "governing": event.governing})
-        moved = _replace(conversation, forked)
+        forked = run.model_copy(update={**told, "child": child_id(run.ref)})
+        moved = _replace(moved, forked)
         return moved, _start_child(moved, forked, ChildAwaited(event.key, event.shown, event.tools), now)
-    moved = _replace(conversation, run.model_copy(update={**told, "status": event.status, "shown": event.shown}))
+    moved = _replace(moved, run.model_copy(update={**told, "status": event.status, "shown": event.shown}))
     if event.tools and run.skill:
         moved = with_scripts(moved, run.skill, event.tools)
     return (moved, []) if moved.out else _close_turn(moved, now)
@@ -232,7 +239,8 @@ def _answer_calls(conversation: Conversation) -> Conversation:
         for run in runs
     )
     settled = tuple(run.settled() for run in conversation.runs)
-    return conversation.model_copy(update={"messages": (*conversation.messages, *answers), "runs": settled})
+    moved = with_activations(conversation)
+    return moved.model_copy(update={"messages": (*conversation.messages, *answers), "runs": settled})
 
 
 def _unanswered(run: ToolRun) -> str:

@@ -21,6 +21,9 @@ from .messages import Message, ToolDefinition
 Status = Literal["queued", "running", "waiting", "paused", "completed", "failed", "cancelled", "expired"]
 TERMINAL: frozenset[str] = frozenset({"completed", "failed", "cancelled", "expired"})
 
+INHERIT = "inherit"
+"""As a skill's model: that of the conversation."""
+
 DEFAULT_MAX_TURNS = 30
 DEFAULT_TIMEOUT_SECONDS = 900.0
 
@@ -89,12 +92,15 @@ class Problem(ConversationModel):
 
 class OfferedScript(ConversationModel):
     """A skill's script that the model may call by a `name` of its own; or, where no script is told, the contract's
-    tool of that name, with what the skills that were read tell of it."""
+    tool of that name, with what the skills that were read tell of it. `parameters`: the JSON Schema of the script's
+    arguments, None: any object."""
 
     name: str
     skill_name: str = ""
     script: str = ""
     description: str = ""
+    language: str = ""
+    parameters: dict[str, Any] | None = None
 
     @property
     def given(self) -> dict[str, str]:
@@ -104,7 +110,8 @@ class OfferedScript(ConversationModel):
 
 class ActivatedSkill(ConversationModel):
     """A skill whose instructions stand in the transcript. `turn`: when it was activated, 0: in the conversation that
-    this one goes on from. The last one governs, until the answer (`governs`)."""
+    this one goes on from; once more for each time that it was activated again. The last one governs, until the answer
+    (`governs`)."""
 
     governing: Governing
     turn: int = 0
@@ -116,9 +123,9 @@ class ToolRun(ConversationModel):
     it stands for. `status` is None while it is out; then a ScriptExecution's status, `succeeded` or
     `tool_error`. `losses`: how many of its attempts were lost, with their workers or under them, since its script
     last failed; `effects`: what the last worker had said of it, `said`: how it lost it, if it lived. `sent_at` is
-    when the attempt was last sent, seconds since the epoch.
-    `child`: the id of the conversation that carries out the skill that it activated, which `governing` tells of.
-    `shown` and `request` are dropped once they stand in the transcript."""
+    when the attempt was last sent, seconds since the epoch; `sends` is 0 where no worker was asked. `governing`: the
+    skill that it activated, and `child` the id of the conversation that carries it out, where it forks.
+    `shown`, `request` and `governing` are dropped once they stand in the transcript."""
 
     ref: CallRef
     tool_call_id: str
@@ -161,8 +168,8 @@ class ToolRun(ConversationModel):
         """Without what stands in the transcript, but for the payload of a call that was given up."""
         if self.dead:
             return self.model_copy(update={"shown": ""})
-        named = {name: value for name, value in self.request.items() if name == "skill_name"}
-        return self.model_copy(update={"shown": "", "said": "", "request": named})
+        named = {name: value for name, value in self.request.items() if name in ("skill_name", "name")}
+        return self.model_copy(update={"shown": "", "said": "", "request": named, "governing": None})
 
     @property
     def skill(self) -> str | None:
@@ -173,7 +180,8 @@ class Conversation(ConversationModel):
     """Spec, position and history. Times are seconds since the epoch by the ledger's clock. `paused_s`: how long it
     has been paused altogether, as the ledger counts it; that time is not held against it. `dropped`: how many results
     came late or twice, likewise. `snapshot`: the id of the Snapshot of skills that it keeps to, empty: none yet;
-    `activated`: the skills whose instructions stand in its transcript; `used`: those that its calls really used."""
+    `activated`: the skills whose instructions stand in its transcript, in the order of their activations (whoever
+    trims a transcript takes out of them what it no longer shows); `used`: those that its calls really used."""
 
     spec: ConversationSpec
     status: Status = "queued"
@@ -202,6 +210,19 @@ class Conversation(ConversationModel):
     @property
     def terminal(self) -> bool:
         return self.status in TERMINAL
+
+    @property
+    def governing(self) -> Governing | None:
+        """Until the calls of the turn are in, the skill that governed when the model made them."""
+        last = self.activated[-1] if self.activated else None
+        return last.governing if last and last.governs else None
+
+    @property
+    def model(self) -> str:
+        """Whose reply is next: the wish of the skill that governs, else the conversation's own; empty: the
+        orchestrator's default."""
+        wish = self.governing.model if self.governing and self.spec.script is None else ""
+        return self.spec.model if wish in ("", INHERIT) else wish
 
     @property
     def deadline(self) -> float:

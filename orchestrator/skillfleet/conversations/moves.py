@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from skillfleet_workers.wire.contract import Effects, Governing, ScriptTool, UsedSkill
+from skillfleet_workers.wire.published import Snapshot
 
 from .messages import Message
 from .models import ConversationSpec, Problem, Status, ToolRun, Usage
@@ -10,13 +11,18 @@ from .models import ConversationSpec, Problem, Status, ToolRun, Usage
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    pass
+    """It begins. `snapshot`: the id of the Snapshot of that moment, which it keeps to; empty: not known."""
+
+    snapshot: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelReplied:
+    """`snapshot`: the skills that it was asked with; None: not known."""
+
     message: Message
     usage: Usage = field(default_factory=Usage)
+    snapshot: Snapshot | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +32,8 @@ class ModelFailed:
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
-    """As the worker wrote it to the ledger. `tools`: the scripts of the skill that was read."""
+    """As the worker wrote it to the ledger. `tools`: the scripts of the skill that was read; `used`: the skill that
+    it was about; `governing`: the one that it activated."""
 
     key: str
     status: str

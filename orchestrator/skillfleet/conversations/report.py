@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from skillfleet_workers.wire.contract import UsedSkill
+
 from .models import Conversation, ConversationModel, Problem, Status, Usage
 
 
@@ -18,7 +20,8 @@ class CallReport(ConversationModel):
 
 
 class Report(ConversationModel):
-    """`elapsed_ms`: from acceptance to the end, or to now. `dropped_results`: how many came late or twice."""
+    """`elapsed_ms`: from acceptance to the end, or to now. `dropped_results`: how many came late or twice.
+    `snapshot`: the id of the skills that it keeps to, empty: none yet; `skills`: those that its calls really used."""
 
     id: str
     parent_id: str | None
@@ -27,6 +30,8 @@ class Report(ConversationModel):
     error: Problem | None
     turns: int
     tool_calls: tuple[CallReport, ...]
+    snapshot: str
+    skills: tuple[UsedSkill, ...]
     usage: Usage
     elapsed_ms: float
     dropped_results: int = 0
@@ -58,6 +63,8 @@ def report(conversation: Conversation, now: float) -> Report:
             )
             for run in conversation.runs
         ),
+        snapshot=conversation.snapshot,
+        skills=conversation.used,
         usage=conversation.usage,
         dropped_results=conversation.dropped,
         tenant=conversation.spec.tenant,

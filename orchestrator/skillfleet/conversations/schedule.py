@@ -55,6 +55,10 @@ OVERTAKEN_S = 2.0
 """Calls are started in the order in which they were given their places, but for this much: who gives them places may
 be slow to send them."""
 
+WORKER_WAIT_S = 5.0
+"""What is younger than this, where no worker is known, does not begin yet: they start side by side."""
+
+WORKER_LOOK_S = 0.25
 PAUSED_LOOK_S = 3600.0
 """What is paused waits for a person; results and `resume` make it due at once."""
 
@@ -77,7 +81,8 @@ Records = Mapping[str, CallRecord]
 @dataclass(frozen=True, slots=True)
 class Sight:
     """What a look goes by besides the records. `listening_since`: when redis could last be reached again; before it,
-    silence proves nothing. `overtaken_at`: as in the Claim. `lost_after_s`: see the function."""
+    silence proves nothing. `overtaken_at`: as in the Claim. `lost_after_s`: see the function. `snapshot`: the id of
+    the skills that it begins with, empty: not known, None: because there is no worker."""
 
     now: float
     cancel: bool = False
@@ -86,6 +91,7 @@ class Sight:
     listening_since: float = 0.0
     overtaken_at: float = 0.0
     lost_after_s: float = LOST_AFTER_S
+    snapshot: str | None = ""
 
     def lost_at(self, record: CallRecord) -> float:
         return max(record.beat_at, self.listening_since) + self.lost_after_s
@@ -97,7 +103,7 @@ class Sight:
 
 def observe(conversation: Conversation, records: Records, sight: Sight) -> list[Event]:
     """Everything that has happened since the last look, results first: what came in time counts."""
-    events = list(_control(conversation, sight.pause))
+    events = list(_control(conversation, sight))
     for run in conversation.out:
         record = records.get(run.key)
         if not sight.pause and conversation.status == "paused" and not _started(run, record):
@@ -112,14 +118,18 @@ def observe(conversation: Conversation, records: Records, sight: Sight) -> list[
     return events
 
 
-def _control(conversation: Conversation, pause: bool) -> Iterator[Event]:
+def _control(conversation: Conversation, sight: Sight) -> Iterator[Event]:
     """First of all: what follows is then seen by a conversation that is paused, or no longer."""
-    if pause and conversation.status != "paused":
+    if sight.pause and conversation.status != "paused":
         yield Paused()
-    elif conversation.status == "paused" and not pause:
+    elif conversation.status == "paused" and not sight.pause:
         yield Resumed()
-    elif conversation.status == "queued":
-        yield Submitted()
+    elif conversation.status == "queued" and not _waits_for_workers(conversation, sight):
+        yield Submitted(sight.snapshot or "")
+
+
+def _waits_for_workers(conversation: Conversation, sight: Sight) -> bool:
+    return sight.snapshot is None and sight.now < conversation.spec.created_at + WORKER_WAIT_S
 
 
 def awaits_start(conversation: Conversation, records: Records) -> bool:
@@ -135,6 +145,8 @@ def next_due(conversation: Conversation, records: Records, sight: Sight) -> floa
         return None
     if conversation.status == "paused":
         return sight.now + PAUSED_LOOK_S
+    if conversation.status == "queued":
+        return sight.now + WORKER_LOOK_S
     if not conversation.out:
         return sight.now
     looks = [_look_at(run, records.get(run.key), sight) for run in conversation.out]

@@ -5,9 +5,10 @@ from ..conversations.messages import Message
 SKILLS_PROMPT = """\
 You solve tasks with skills: folders of documentation, code and data that you reach only through your tools.
 
-- Start with list_skills. Before you use a skill, read it with get_skill, and the further files that it \
-names with read_file_in_skill.
-- Prefer a skill's own scripts over writing code. get_skill names them: each is then a tool of its own, and \
+- Where available_skills are listed below, activate the skill that fits the task with `skill` before you work on it. \
+Else start with list_skills, and read a skill with get_skill before you use it. Read the further files that it names \
+with read_file_in_skill.
+- Prefer a skill's own scripts over writing code. Its instructions name them: each is then a tool of its own, and \
 run_skill_script runs any of them. What they don't do, do with run_python_script, on the skill's own modules.
 - State only results that a tool really returned. When a run fails, read its error, correct the call and run \
 it again; if it can't be done, say so and why.
@@ -17,6 +18,11 @@ SKILLFLEET_OUTPUT_DIR; its stdout is for short results.
 - End with one concise answer to the task. Nobody can answer questions in between."""
 
 
+CATALOG_PROMPT = """\
+These skills are there. An activated skill's instructions govern what you do, and which tools you may use, until you \
+activate another one or answer."""
+
+
 def system_prompt(user_system: str | None) -> str:
     """The user's own words first, ours after."""
     return "\n\n".join(part for part in ((user_system or "").strip(), SKILLS_PROMPT) if part)
@@ -24,3 +30,12 @@ def system_prompt(user_system: str | None) -> str:
 
 def opening(prompt: str, system: str | None = None) -> tuple[Message, ...]:
     return (Message(role="system", content=system_prompt(system)), Message(role="user", content=prompt))
+
+
+def with_catalog(messages: tuple[Message, ...], catalog: str) -> tuple[Message, ...]:
+    """As a model is asked: what stands in the transcript, and the skills that there are."""
+    if not catalog:
+        return messages
+    before, rest = ("", messages) if messages[0].role != "system" else (messages[0].content or "", messages[1:])
+    content = "\n\n".join(part for part in (before, CATALOG_PROMPT, catalog) if part)
+    return (Message(role="system", content=content), *rest)

@@ -1,13 +1,17 @@
 """Tool definitions, derived from the contract's request models: one truth (pure)."""
 
 import inspect
+import json
 from functools import cache
-from typing import Any
+from typing import Any, TypeGuard
 
-from skillfleet_workers.wire.contract import RUN_SCRIPT, TASK_BY_TOOL, TASKS, TaskSpec
+from skillfleet_workers.wire.contract import ACTIVATE, RUN_SCRIPT, TASK_BY_TOOL, TASKS, TaskSpec
 
 from ..conversations.messages import FunctionDefinition, ToolDefinition
 from ..conversations.models import Conversation, OfferedScript
+
+MAX_SCHEMA_CHARS = 8_000
+"""Of a script's arguments; what is longer costs more than it tells."""
 
 
 def definition(spec: TaskSpec[Any]) -> ToolDefinition:
@@ -18,7 +22,8 @@ def script_definition(script: OfferedScript) -> ToolDefinition:
     if own := TASK_BY_TOOL.get(script.name):
         return _definition(own.tool, f"{_explained(own)} {script.description}", own, ())
     what = f"Runs {script.script} of the skill {script.skill_name}."
-    return _definition(script.name, f"{script.description} {what}", RUN_SCRIPT, tuple(script.given))
+    tool = _definition(script.name, f"{script.description} {what}", RUN_SCRIPT, tuple(script.given))
+    return _with_schema(tool, script.parameters) if _is_accepted(script.parameters) else tool
 
 
 @cache
@@ -27,9 +32,10 @@ def all_definitions() -> tuple[ToolDefinition, ...]:
     return tuple(definition(spec) for spec in TASKS if not spec.on_demand)
 
 
-def offered(conversation: Conversation) -> tuple[ToolDefinition, ...]:
-    """What the model may call in its next turn."""
-    return (*conversation.spec.tools, *(script_definition(script) for script in conversation.scripts))
+def offered(conversation: Conversation, *, activates: bool = True) -> tuple[ToolDefinition, ...]:
+    """What the model may call in its next turn. `activates`: it knows of skills that it may activate."""
+    tools = (tool for tool in conversation.spec.tools if activates or tool.function.name != ACTIVATE.tool)
+    return (*tools, *(script_definition(script) for script in conversation.scripts))
 
 
 def _explained(spec: TaskSpec[Any]) -> str:
@@ -51,6 +57,25 @@ def _parameters(spec: TaskSpec[Any], given: tuple[str, ...]) -> dict[str, Any]:
         "properties": {field: _property(about) for field, about in fields if field not in given},
         "required": [field for field in schema.get("required", []) if field not in given],
     }
+
+
+def _is_accepted(schema: dict[str, Any] | None) -> TypeGuard[dict[str, Any]]:
+    """Whether providers take it as the type of a parameter: they know no references."""
+    if schema is None or schema.get("type") != "object":
+        return False
+    text = json.dumps(schema)
+    return len(text) <= MAX_SCHEMA_CHARS and '"$ref"' not in text
+
+
+def _with_schema(tool: ToolDefinition, schema: dict[str, Any]) -> ToolDefinition:
+    """`arguments` as the script's skill describes them."""
+    plain = tool.function.parameters
+    known = {name: about for name, about in schema.items() if not name.startswith("$")}
+    arguments = {"description": plain["properties"]["arguments"]["description"], **known}
+    parameters = plain | {"properties": plain["properties"] | {"arguments": arguments}}
+    if schema.get("required"):
+        parameters["required"] = [*plain["required"], "arguments"]
+    return ToolDefinition(function=tool.function.model_copy(update={"parameters": parameters}))
 
 
 def _property(field: dict[str, Any]) -> dict[str, Any]:

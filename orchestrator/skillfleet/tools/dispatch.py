@@ -6,10 +6,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from skillfleet_workers.wire.contract import RUN_SCRIPT, TASK_BY_TOOL, TaskSpec, ToolError
+from skillfleet_workers.wire.contract import ACTIVATE, RUN_SCRIPT, TASK_BY_TOOL, Governing, TaskSpec, ToolError
+from skillfleet_workers.wire.published import Snapshot
 
 from ..conversations.messages import FunctionCall
 from ..conversations.models import Conversation
+from .catalog import still_stands
+from .policy import refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +21,41 @@ class Dispatch:
     request: dict[str, Any]
 
 
-def dispatch(call: FunctionCall, conversation: Conversation) -> Dispatch | ToolError:
-    """Only what this conversation was offered: the tools of its spec, and scripts of skills that it has read."""
+@dataclass(frozen=True, slots=True)
+class ActiveAgain:
+    """The skill's instructions stand in the transcript: it governs again, and no worker is asked."""
+
+    request: dict[str, Any]
+    governing: Governing
+    shown: str
+
+
+def dispatch(
+    call: FunctionCall, conversation: Conversation, snapshot: Snapshot | None = None
+) -> Dispatch | ActiveAgain | ToolError:
+    """Only what this conversation was offered, and what the skill that governs it allows. `snapshot`: the skills that
+    its model was asked with."""
+    meant = _meant(call, conversation)
+    if isinstance(meant, ToolError):
+        return meant
+    if meant.spec is ACTIVATE:
+        return _active_again(meant.request, conversation, snapshot) or meant
+    return refusal(call.name, meant.spec, meant.request, conversation) or meant
+
+
+def _active_again(
+    request: dict[str, Any], conversation: Conversation, snapshot: Snapshot | None
+) -> ActiveAgain | None:
+    governing = still_stands(conversation.activated, request["name"], snapshot)
+    if governing is None:
+        return None
+    told = f"The skill {governing.skill} is active again; its instructions stand above."
+    arguments = request.get("arguments")
+    return ActiveAgain(request, governing, f"{told}\n\nARGUMENTS: {arguments}" if arguments else told)
+
+
+def _meant(call: FunctionCall, conversation: Conversation) -> Dispatch | ToolError:
+    """Only the tools of its spec, and scripts of skills that it has read."""
     scripts = {script.name: script for script in conversation.scripts}
     tools = {tool.function.name for tool in conversation.spec.tools}
     if call.name in TASK_BY_TOOL and call.name in tools | scripts.keys():

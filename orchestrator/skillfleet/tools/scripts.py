@@ -40,6 +40,8 @@ def _offered(skill_name: str, script: ScriptTool) -> OfferedScript:
         skill_name=skill_name,
         script=script.script,
         description=short(script.description, MAX_DESCRIPTION_CHARS),
+        language=script.language,
+        parameters=script.parameters,
     )
 
 
