@@ -14,7 +14,7 @@ from .conversations.moves import CallModel, Effect, RunTool
 from .errors import BadRequestError
 
 EventType = Literal[
-    "submitted", "message", "turn", "call", "started", "failed", "returned", "lost", "result",
+    "submitted", "message", "turn", "call", "started", "failed", "returned", "lost", "result", "child",
     "paused", "resumed", "ended",
 ]  # fmt: skip
 LiveType = Literal["progress", "output", "token"]
@@ -26,8 +26,9 @@ class Entry:
     """Events: `submitted`: the spec's summary; `message`: one Message of the transcript; `turn`: the model is
     asked (`model`: which, where a skill asks for another than the conversation's); `call`: a call was sent;
     `started`, `failed` (its script has, and is run again), `returned` (its worker has to go, and has ended it),
-    `lost` (its worker lives, and has lost its run), `result`: by the worker, or by the orchestrator alone; `paused`,
-    `resumed`: from here on nothing new is started, or it is again; `ended`: the terminal status, once.
+    `lost` (its worker lives, and has lost its run), `result`: by the worker, or by the orchestrator alone; `child`:
+    the child conversation that works on a call has begun (`status` queued), or has ended; `paused`, `resumed`: from
+    here on nothing new is started, or it is again; `ended`: the terminal status, once.
 
     Of the live stream, which is bounded and forgets: `progress`: what a call is busy with before its script runs;
     `output`: what its script writes; `token`: what the model says. They name their call's `key`, or the `turn`.
@@ -106,6 +107,7 @@ def changes(before: Conversation, after: Conversation, effects: list[Effect]) ->
         told.insert(0, ("paused" if after.status == "paused" else "resumed", "{}"))
     known = {run.key for run in before.runs if run.status}
     told += [_decided(run, added) for run in after.runs if run.key not in known and _by_engine(run)]
+    told += [_child_left(run) for run in after.runs if run.key not in known and _left_its_child(run)]
     told += [_call(effect.run) for effect in effects if isinstance(effect, RunTool)]
     if any(isinstance(effect, CallModel) for effect in effects):
         told.append(("turn", json.dumps(_turn(after))))
@@ -131,6 +133,14 @@ def _call(run: ToolRun) -> Told:
         "arguments": readable_arguments(run.request),
     }
     return "call", json.dumps(about)
+
+
+def _left_its_child(run: ToolRun) -> bool:
+    return bool(run.child) and run.status == "cancelled"
+
+
+def _child_left(run: ToolRun) -> Told:
+    return "child", json.dumps({"key": run.key, "child": run.child, "status": "cancelled"})
 
 
 def _by_engine(run: ToolRun) -> bool:

@@ -81,3 +81,9 @@ def test_what_a_script_writes_is_neither_obeyed_nor_broken_over_lines(capsys: py
         seen = watch.below()
     assert "\x1b" not in seen and "\\[bold]" in seen
     assert len(seen) < 200
+
+
+def test_a_child_conversation_is_shown_with_the_id_to_follow_it_by(capsys: pytest.CaptureFixture[str]) -> None:
+    told = [entry("child", key="1.0", child="c1-1-0", status=status) for status in ("queued", "completed")]
+    lines = [line.strip() for line in shown(capsys, *told).splitlines()]
+    assert lines[1:] == ["· 1.1: conversation c1-1-0 is queued", "· 1.1: conversation c1-1-0 is completed"]

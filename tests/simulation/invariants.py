@@ -27,6 +27,9 @@ class Record:
     messages: tuple[Message, ...] = ()
     starts: Counter[str] = field(default_factory=Counter)
     results: Counter[str] = field(default_factory=Counter)
+    begun: Counter[str] = field(default_factory=Counter)
+    ended: Counter[str] = field(default_factory=Counter)
+    """Of its children, by the call that they work on."""
     ran: Counter[str] = field(default_factory=Counter)
     """How often a worker really began to run the call."""
     asked: int = 0
@@ -66,12 +69,19 @@ class Invariants:
         claim_that((problem is not None) == waits, "6: every call has its one tool message", (name, problem))
         if position.terminal:
             self.open.discard(name)
+            self._look_at_children(position)
         for run in position.runs:
             claim_that(record.starts[run.key] <= run.ref.attempt, "3: starts <= attempts", (name, run.key))
 
+    def _look_at_children(self, position: Conversation) -> None:
+        for run in position.runs:
+            child = self._store.find(run.child)
+            ends = child is None or child.cancel or child.position.terminal
+            claim_that(ends, "nothing goes on for what has ended", (position.id, run.child))
+
     def _look_at_places(self, position: Conversation) -> None:
         """Nothing leaks a place in the tool queue, nor waits for one in vain."""
-        store, wanted = self._store, {run.ref.call_id for run in position.out}
+        store, wanted = self._store, {run.ref.call_id for run in position.with_workers}
         waiting = {call_id for members in store.waiting.members.values() for call_id in members}
         claim_that(not waiting & store.sent.keys(), "a call that has a place waits for none", position.id)
         kept = {call for call in waiting | store.sent.keys() if call.startswith(f"{position.id}.")}
@@ -133,6 +143,10 @@ class Invariants:
         elif entry.type == "result":
             record.results[key] += 1
             claim_that(record.results[key] == 1, "3: one recorded result a call", (name, key))
+        elif entry.type == "child":
+            told = record.begun if entry.data["status"] == "queued" else record.ended
+            told[key] += 1
+            claim_that(told[key] == 1, "a child begins once, and ends once", (name, entry))
         elif entry.type == "ended":
             record.status = entry.data["status"]
 
@@ -143,6 +157,8 @@ class Invariants:
         claim_that(ended.terminal, "1: every accepted conversation ends", (name, ended.status))
         claim_that(seen == kept.entries, "12: a follower sees each event once, in order", name)
         claim_that(set(record.results) == {run.key for run in ended.runs}, "3: every call has its result", name)
+        forked = {run.key for run in ended.runs if run.child}
+        claim_that(set(record.begun) <= set(record.ended) == forked, "every child's end is told", (name, forked))
         paid = record.asked - ended.turn - (ended.status in ("failed", "expired", "cancelled"))
         claim_that(paid <= disturbances, "10: what is paid in vain", (name, record.asked, ended.turn))
         _same_transcript(ended)
@@ -154,6 +170,8 @@ def _same_transcript(ended: Conversation) -> None:
     fates = {run.tool_call_id: run.status for run in ended.runs}
     for told, expected in zip(ended.messages, calm.messages, strict=False):
         excused = told.role == "tool" and fates[told.tool_call_id or ""] in ("lost", "cancelled")
+        # A parent that was paused has more time than the child that it waits for.
+        excused |= told.role == "tool" and '"child_expired"' in (told.content or "")
         same = told == expected or (excused and told.tool_call_id == expected.tool_call_id)
         claim_that(same, "9: the transcript of an undisturbed run", (ended.id, told, expected))
     whole = ended.status == calm.status and ended.error == calm.error

@@ -7,7 +7,7 @@ from typing import Any
 import redis
 
 from skillfleet.conversations.driver import IDLE_S, Driver
-from skillfleet.conversations.ledger import LEASE_S, Claim, Ledger, Nothing, Written
+from skillfleet.conversations.ledger import LEASE_S, Accepted, Claim, Ledger, Nothing, Written
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.messages import Message, ToolDefinition
 from skillfleet.conversations.models import Conversation, ConversationSpec, Problem, ToolRun
@@ -30,6 +30,19 @@ class SimulatedLedger(MemoryLedger):
 
     def __init__(self, place: Place, process: Process, inner: MemoryLedger) -> None:
         self._place, self._process, self._inner = place, process, inner
+
+    def submit(self, *specs: ConversationSpec) -> list[Accepted]:
+        """A child, as it begins."""
+        (spec,) = specs
+
+        def act() -> list[Accepted]:
+            accepted = self._inner.submit(spec)
+            self._note(f"begins {spec.id}: {bool(accepted[0].id)}")
+            if accepted[0].id:
+                self._place.invariants.accepted(spec.id)
+            return accepted
+
+        return self._place.reach(self._process, f"begin {spec.id}", act)
 
     def claim(self, only: str | None = None, room: int = LEAST_ROOM) -> Claim | Nothing:
         def act() -> Claim | Nothing:

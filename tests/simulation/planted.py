@@ -1,12 +1,16 @@
 """Bugs that others have had, to see that the simulation finds them."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from skillfleet.conversations.driver import Driver
-from skillfleet.conversations.ledger import Claim, Nothing
+from skillfleet.conversations.ledger import Claim, Nothing, Written
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.memory_store import Kept
-from skillfleet.conversations.models import Conversation
+from skillfleet.conversations.models import Conversation, ToolRun
 from skillfleet.conversations.moves import Effect, RunTool
 from skillfleet.conversations.schedule import LEAST_ROOM, Sight
+from skillfleet.events import Told
 
 from .run import Bug
 
@@ -61,9 +65,47 @@ class HastyDriver(Driver):
         return super()._commit(claim, before, after, effects, began, sight)
 
 
+class SecretiveLedger(MemoryLedger):
+    """Tells nobody that a child has ended."""
+
+    def commit(
+        self,
+        fence: int,
+        after: Conversation,
+        told: Sequence[Told],
+        due: float | None,
+        sends: Sequence[ToolRun] = (),
+        room: int = LEAST_ROOM,
+    ) -> Written | None:
+        if after.terminal:
+            spec = after.spec.model_copy(update={"parent_call": ""})
+            after = after.model_copy(update={"spec": spec})
+        return super().commit(fence, after, told, due, sends, room)
+
+
+class OrphaningLedger(MemoryLedger):
+    """Whoever ends leaves its children to themselves."""
+
+    def commit(
+        self,
+        fence: int,
+        after: Conversation,
+        told: Sequence[Told],
+        due: float | None,
+        sends: Sequence[ToolRun] = (),
+        room: int = LEAST_ROOM,
+    ) -> Written | None:
+        kept = self._held(after.id, fence)
+        if kept is not None and after.terminal:
+            kept.calls = {key: replace(record, begun="") for key, record in kept.calls.items()}
+        return super().commit(fence, after, told, due, sends, room)
+
+
 PLANTED = {
     "the fencing check is dropped": Bug(ledger=UnfencedLedger),
     "the claim is lost": Bug(ledger=ForgetfulLedger),
     "the claim serves who came first": Bug(ledger=FirstComeLedger),
     "effects come before the commit": Bug(driver=HastyDriver),
+    "the end of a child is lost": Bug(ledger=SecretiveLedger),
+    "a child outlives its parent": Bug(ledger=OrphaningLedger),
 }

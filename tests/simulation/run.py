@@ -194,14 +194,13 @@ class Run:
         self.place.clear_up()
 
     def _check(self) -> None:
-        for story in self.stories:
-            name = story.spec.id
+        for name in self.place.invariants.records:
             ended = self.ledger.load(name)
             assert ended is not None
-            seen = self.followed[name]
+            seen = self.followed.get(name, [])
             seen += self.ledger.entries(name, seen[-1].cursor if seen else "0", 0)
             self.place.invariants.at_end(name, ended, seen, self.place.disturbances)
-        counted = [conversation.id for conversation in self.ledger.newest(len(self.stories) + 1)]
+        counted = [conversation.id for conversation in self.ledger.newest(len(self.place.invariants.records) + 1)]
         claim_that(sorted(counted) == sorted(self.place.invariants.records), "8: all are there", counted)
         left = [ref.task_id for worker in self.workers if not worker.process.dead for ref in worker.running]
         claim_that(not left, "nothing is left running", left)

@@ -8,18 +8,30 @@ from random import Random
 from typing import Any
 
 from tests.conversation_steps import make_spec
+from tests.forked_skills import RESEARCH
 
 from skillfleet.conversations.engine import step
 from skillfleet.conversations.messages import Message
 from skillfleet.conversations.models import Conversation, ConversationSpec, Limits, Problem
-from skillfleet.conversations.moves import Event, ModelFailed, ModelReplied, Submitted, ToolFinished
+from skillfleet.conversations.moves import (
+    ChildFinished,
+    Event,
+    ModelFailed,
+    ModelReplied,
+    StartChild,
+    Submitted,
+    ToolFinished,
+)
 from skillfleet.llm.base import ModelReply
 from skillfleet.llm.openai_reply import read_reply
-from skillfleet_workers.wire.contract import CallRef, Effects
+from skillfleet.subagents.fork import outcome
+from skillfleet_workers.wire.contract import CallRef, Effects, Governing
 
 PATIENT_S = 7 * 86400.0
 POISON = "os.kill(os.getppid(), 9)"
 FLAKY = "succeeds when it is run again"
+FORKING = ("research", "review")
+"""Skills that child conversations carry out."""
 TENANTS = ("ann", "ann", "bob", "cy")
 RETRIES = 1
 """How often a flaky script is run again after it failed."""
@@ -50,8 +62,12 @@ def tell_stories(random: Random, span_s: float) -> list[Story]:
 
 
 def tell_story(number: int, random: Random, span_s: float) -> Story:
-    replies = [_calling(random, turn) for turn in range(random.choice([0, 1, 1, 2, 2, 3, 4]))]
-    replies.append({"fails": True} if random.random() < 0.1 else {"text": f"answer {number}"})
+    replies = _replies(random, random.choice([0, 1, 1, 2, 2, 3, 4]), f"answer {number}", forking=0.25)
+    children = {
+        skill: _replies(random, random.choice([0, 1, 1, 2]), f"what {skill} brought", forking=0.1)
+        for skill in FORKING
+    }
+    script = {"replies": replies, "children": children}
     hurried = random.random() < 0.15
     limits = Limits(
         timeout_s=random.uniform(1, span_s) if hurried else PATIENT_S,
@@ -59,13 +75,19 @@ def tell_story(number: int, random: Random, span_s: float) -> Story:
     )
     asked: dict[str, Any] = {"id": f"c{number}", "idempotency_key": f"key {number}"}
     asked |= {"tenant": random.choice(TENANTS), "priority": random.choice([1, 5, 5, 10])}
-    spec = _blank().model_copy(update={**asked, "script": {"replies": replies}, "limits": limits})
+    spec = _blank().model_copy(update={**asked, "script": script, "limits": limits})
     at = random.uniform(0, span_s / 2)
     cancelled_at, paused_at = (at + random.uniform(0, span_s / 2) if random.random() < 0.15 else None for _ in "cp")
     return Story(spec, at, cancelled_at, paused_at)
 
 
-def _calling(random: Random, turn: int) -> dict[str, Any]:
+def _replies(random: Random, turns: int, answer: str, *, forking: float) -> list[dict[str, Any]]:
+    """`forking`: how likely a call begins a child conversation."""
+    last: dict[str, Any] = {"fails": True} if random.random() < 0.1 else {"text": answer}
+    return [*(_calling(random, turn, forking) for turn in range(turns)), last]
+
+
+def _calling(random: Random, turn: int, forking: float) -> dict[str, Any]:
     repeats = random.random() < 0.2
     calls = []
     for index in range(random.choice([1, 1, 2, 3])):
@@ -88,6 +110,8 @@ def _calling(random: Random, turn: int) -> dict[str, Any]:
                 ("run_python_script", '{"skill_name": "calculator", "script": "print(1)"}'),
             ]
         )
+        if random.random() < forking:
+            name, arguments = "skill", json.dumps({"name": random.choice(FORKING), "arguments": f"{turn}, {index}"})
         calls.append({"id": "call_1" if repeats else None, "function": {"name": name, "arguments": arguments}})
     return {"calls": calls}
 
@@ -100,6 +124,11 @@ def poisonous(request: dict[str, Any]) -> bool:
 def told_effects(request: dict[str, Any]) -> Effects | None:
     """What a worker says of the call: scripts of one skill may be run again, of the others nothing is known."""
     return "idempotent" if request.get("skill_name") == "pdf" and "script" in request else None
+
+
+def told_governing(request: dict[str, Any]) -> Governing | None:
+    skill = request.get("name")
+    return RESEARCH.model_copy(update={"skill": skill}) if skill in FORKING else None
 
 
 def written_reply(spec: ConversationSpec, messages: tuple[Message, ...]) -> ModelReply | Problem:
@@ -121,13 +150,18 @@ def shown_for(ref: CallRef, request: dict[str, Any]) -> str:
 
 def undisturbed(spec: ConversationSpec) -> Conversation:
     """The same conversation where nothing goes wrong, nobody cancels and time does not pass."""
-    conversation = Conversation(spec=spec, messages=spec.opening)
+    conversation = Conversation.begun(spec)
     for event in _undisturbed_events(spec):
         conversation, _ = step(conversation, event(conversation), spec.created_at)
         while conversation.out:
             run = conversation.out[0]
-            done = ToolFinished(run.key, "succeeded", shown_for(run.ref, run.request), "w")
-            conversation, _ = step(conversation, done, spec.created_at)
+            shown, governing = shown_for(run.ref, run.request), told_governing(run.request)
+            done = ToolFinished(run.key, "succeeded", shown, "w", governing=governing)
+            conversation, effects = step(conversation, done, spec.created_at)
+            for child in (effect.spec for effect in effects if isinstance(effect, StartChild)):
+                ended = outcome(undisturbed(child.model_copy(update={"created_at": spec.created_at})))
+                told = ChildFinished(run.key, ended.status, ended.shown)
+                conversation, _ = step(conversation, told, spec.created_at)
         if conversation.terminal:
             return conversation
     raise AssertionError("the script has no end")

@@ -10,7 +10,7 @@ from skillfleet_workers.wire.contract import CallMessage, CallRef
 
 from .invariants import Invariants
 from .place import Place, a_while
-from .stories import FLAKY, RETRIES, poisonous, shown_for, told_effects
+from .stories import FLAKY, RETRIES, poisonous, shown_for, told_effects, told_governing
 from .world import Process
 
 THREADS = 2
@@ -81,7 +81,8 @@ class Worker:
         first = self._invariants.records[message.ref.conversation_id].ran[message.ref.key] == 1
         if first and message.request.get("script") == FLAKY:
             return CallResult(status="failed", shown="not this time", worker=self.name)
-        return CallResult(status="succeeded", shown=shown_for(message.ref, message.request), worker=self.name)
+        shown, governing = shown_for(message.ref, message.request), told_governing(message.request)
+        return CallResult(status="succeeded", shown=shown, worker=self.name, governing=governing)
 
     def _finish(self, ref: CallRef, give_up: float) -> None:
         self._unless_struck(f"before it commits {ref.task_id}", partial(self._commit, ref, give_up))

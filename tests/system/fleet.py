@@ -102,9 +102,9 @@ class Place:
     def log(self, command: str) -> str:
         return (self.folder / f"{command}.log").read_text()
 
-    def script(self, *turns: Turn) -> str:
-        """A model that plays these turns."""
-        return f"scripted:{write_script(self.folder, turns)}"
+    def script(self, *turns: Turn, children: Mapping[str, Sequence[Turn]] | None = None) -> str:
+        """A model that plays these turns; `children`: those of the conversations that skills begin."""
+        return f"scripted:{write_script(self.folder, turns, children)}"
 
     @property
     def settings(self) -> OrchestratorSettings:

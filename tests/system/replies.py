@@ -4,7 +4,7 @@ import json
 import os
 import secrets
 import signal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,8 @@ def replies(turns: Sequence[Turn]) -> dict[str, Any]:
     return {"replies": [{"text": turn} if isinstance(turn, str) else {"calls": turn} for turn in turns]}
 
 
-def write_script(folder: Path, turns: Sequence[Turn]) -> Path:
+def write_script(folder: Path, turns: Sequence[Turn], children: Mapping[str, Sequence[Turn]] | None = None) -> Path:
     path = folder / f"script-{secrets.token_hex(4)}.json"
-    path.write_text(json.dumps(replies(turns)))
+    of_children = {skill: replies(said)["replies"] for skill, said in (children or {}).items()}
+    path.write_text(json.dumps(replies(turns) | {"children": of_children}))
     return path

@@ -70,7 +70,7 @@ class Watch:
             shows = {
                 "message": self._message, "turn": self._turn, "call": self._call, "progress": self._progress,
                 "failed": self._progress, "lost": self._lost, "result": self._result, "paused": self._paused,
-                "resumed": self._resumed,
+                "resumed": self._resumed, "child": self._child,
             }  # fmt: skip
             if show := shows.get(entry.type):
                 show(entry.data)
@@ -122,6 +122,14 @@ class Watch:
 
     def _lost(self, data: dict[str, Any]) -> None:
         self._progress({**data, "text": f"lost: {short(data['text'], LINE_CHARS)}"})
+
+    def _child(self, data: dict[str, Any]) -> None:
+        """What people know it by, for `follow`."""
+        self._doing = (
+            f"{self._names.get(data['key'], 'a call')}: the conversation {data['child']} is {data['status']}"
+        )
+        what = f"· {_number(data)}: conversation {literal(data['child'])} is {literal(data['status'])}"
+        self._console.print(f"    [dim]{what}[/]", soft_wrap=True)
 
     def _paused(self, data: dict[str, Any]) -> None:
         self._doing = "paused: `skillfleet resume` lets it go on"

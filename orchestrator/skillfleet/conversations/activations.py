@@ -8,12 +8,12 @@ from .models import ActivatedSkill, Conversation
 def with_activations(conversation: Conversation) -> Conversation:
     """The skills of the turn whose calls are in join those that were activated before: the last one governs.
 
-    A skill with `fork` governs the conversation that works on it, not this one."""
+    What a child carries out governs the child, not this one."""
     runs = (run for run in conversation.runs if run.ref.turn == conversation.turn)
     new = [
         ActivatedSkill(governing=run.governing, turn=conversation.turn)
         for run in runs
-        if run.governing and not run.governing.fork
+        if run.governing and not run.child
     ]
     if not new:
         return conversation

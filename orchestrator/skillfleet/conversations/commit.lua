@@ -2,6 +2,7 @@
 -- ARGV id fence state status due_ms('' keeps the lease) out ttl_s once dead max_dead given_up
 --   tenant_slots queue room look_ms sends fields (field value)* (kind data)*
 -- `fields`: how many of the state hash are set besides.
+-- `given_up`: fields of the calls hash, as KEY:result, that have not come.
 -- `sends`: calls to be sent, each KEY:AGAIN. Where one gets a place, the next look is `look_ms` from now at the latest.
 -- Answers {0} when the lease is lost, or is ended by a pause, or by the result of a call that is given up here; else
 -- 1 and the calls that got a place in the tool queue.
@@ -9,7 +10,7 @@
 local id, status, due, out = ARGV[1], ARGV[4], KEYS[4], ARGV[6]
 local queue, room, sends = ARGV[13], tonumber(ARGV[14]), ARGV[16]
 local held = redis.call('HMGET', KEYS[1], 'fence', 'commit', 'out', 'queue', 'tenant', 'priority', 'bell',
-  'pause', 'cancel', 'deadline', 'news', 'idempotency', 'blobs')
+  'pause', 'cancel', 'deadline', 'news', 'idempotency', 'blobs', 'children', 'parent')
 local tenant, priority = held[5] or DEFAULT_TENANT, tonumber(held[6] or DEFAULT_PRIORITY)
 if held[2] == ARGV[8] then
   local released = {1}
@@ -26,8 +27,8 @@ local function let_go()
   if tonumber(ARGV[12]) > 0 then holds_no_more(due, tenant, id, held[7]) end
 end
 
-for call in string.gmatch(ARGV[11], '[^,]+') do
-  if redis.call('HEXISTS', KEYS[3], call .. ':result') == 1 then
+for come in string.gmatch(ARGV[11], '[^,]+') do
+  if redis.call('HEXISTS', KEYS[3], come) == 1 then
     ring(id)
     let_go()
     return {0}
@@ -64,6 +65,8 @@ local turned = (held[8] ~= false) ~= (status == 'paused')
 if terminal(status) then
   if redis.call('ZREM', due, id) == 0 then not_ready(due, tenant, id) end
   redis.call('XADD', KEYS[5], '*', 'status', status)
+  end_children(id, held[14] or '')
+  if held[15] then end_child(held[15], id, status, redis.call('HGET', KEYS[1], 'outcome')) end
   for _, i in ipairs({1, 2, 3, 5}) do redis.call('EXPIRE', KEYS[i], tonumber(ARGV[7])) end
   if held[12] then redis.call('EXPIRE', held[12], tonumber(ARGV[7])) end
   for blob in string.gmatch(held[13] or '', '[^\n]+') do redis.call('EXPIRE', blob, tonumber(ARGV[7])) end

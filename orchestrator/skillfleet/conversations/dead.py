@@ -53,6 +53,8 @@ def repeated(call: DeadCall, child_id: str) -> ConversationSpec:
     own: dict[str, Any] = {
         "id": child_id,
         "parent_id": call.conversation.id,
+        "parent_call": "",
+        "depth": 0,
         "model": "scripted:dead-call",
         "script": {"replies": [{"calls": [made]}, {"text": "${call}"}]},
         "script_start": 0,

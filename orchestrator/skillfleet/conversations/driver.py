@@ -13,6 +13,7 @@ import redis
 from ..events import changes
 from ..settings import DESCRIPTION_BUDGET
 from .asking import Asking, Catalogs, Models
+from .children import start_children
 from .engine import pending, step, wanted
 from .ledger import Claim, Ledger
 from .models import Conversation, ToolRun
@@ -240,6 +241,7 @@ class Driver:
             log.info("conversation %s: another orchestrator has it, or it is to be paused", after.id)
             return False
         self._send(written.released, after)
+        start_children(self._ledger, effects, self._only)
         return True
 
     def _keep_leases(self) -> None:

@@ -6,6 +6,7 @@ from skillfleet_workers.wire.contract import CallRef, ToolError
 from skillfleet_workers.wire.published import Snapshot
 from skillfleet_workers.wire.shown import shown_to_model
 
+from ..subagents.fork import child_id, child_spec, forks
 from ..tools.dispatch import ActiveAgain, Dispatch, dispatch
 from ..tools.scripts import with_scripts
 from .activations import at_rest, with_activations, with_used
@@ -15,6 +16,8 @@ from .moves import (
     CallModel,
     CancelRequested,
     CancelTool,
+    ChildAwaited,
+    ChildFinished,
     DeadlinePassed,
     Effect,
     Event,
@@ -24,6 +27,7 @@ from .moves import (
     Paused,
     Resumed,
     RunTool,
+    StartChild,
     Submitted,
     ToolFailed,
     ToolFinished,
@@ -64,11 +68,11 @@ def step(conversation: Conversation, event: Event, now: float) -> Moved:
         case Submitted():
             return _begin(conversation, event)
         case ModelReplied() | ModelFailed():
-            return _model_answered(conversation, event, now) if pending(conversation) else (conversation, [])
-        case ToolFinished():
-            return _tool_finished(conversation, event, now)
+            return _model_answered(conversation, event, now)
+        case ToolFinished() | ChildAwaited() | ChildFinished():
+            return _call_told(conversation, event, now)
         case ToolUnstarted() | ToolFailed() | ToolLost() | ToolHandedBack():
-            return (conversation, []) if conversation.status == "paused" else _tool_unheard(conversation, event, now)
+            return _tool_unheard(conversation, event, now)
         case Paused():
             return conversation.model_copy(update={"status": "paused"}), []
         case Resumed():
@@ -106,6 +110,8 @@ def _resume(conversation: Conversation) -> Moved:
 
 
 def _model_answered(conversation: Conversation, event: ModelReplied | ModelFailed, now: float) -> Moved:
+    if not pending(conversation):
+        return conversation, []
     if isinstance(event, ModelFailed):
         return _finish(conversation, "failed", now, event.problem)
     moved = conversation.model_copy(
@@ -141,31 +147,45 @@ def _run_of(conversation: Conversation, index: int, call: ToolCall, skills: Snap
             return base.model_copy(update={"status": "tool_error", "shown": shown_to_model(error)})
 
 
-def _tool_finished(conversation: Conversation, event: ToolFinished, now: float) -> Moved:
-    run = _out(conversation, event.key)
+def _call_told(conversation: Conversation, event: ToolFinished | ChildAwaited | ChildFinished, now: float) -> Moved:
+    if isinstance(event, ToolFinished):
+        return _tool_finished(conversation, event, now)
+    run = next((run for run in conversation.with_children if run.key == event.key), None)
     if run is None:
         return conversation, []
-    finished = run.model_copy(
-        update={
-            "status": event.status,
-            "shown": event.shown,
-            "worker": event.worker,
-            "runtime": event.runtime,
-            "ms": event.ms,
-            "governing": event.governing,
-        }
-    )
-    moved = with_used(_replace(conversation, finished), event.used)
+    if isinstance(event, ChildAwaited):
+        return conversation, _start_child(conversation, run, event, now)
+    moved = _replace(conversation, run.model_copy(update={"status": event.status, "shown": event.shown}))
+    return (moved, []) if moved.out else _close_turn(moved, now)
+
+
+def _tool_finished(conversation: Conversation, event: ToolFinished, now: float) -> Moved:
+    run = _with_worker(conversation, event.key)
+    if run is None:
+        return conversation, []
+    told = {"worker": event.worker, "runtime": event.runtime, "ms": event.ms, "governing": event.governing}
+    moved = with_used(conversation, event.used)
+    if forks(conversation, event.governing):
+        forked = run.model_copy(update={**told, "child": child_id(run.ref)})
+        moved = _replace(moved, forked)
+        return moved, _start_child(moved, forked, ChildAwaited(event.key, event.shown, event.tools), now)
+    moved = _replace(moved, run.model_copy(update={**told, "status": event.status, "shown": event.shown}))
     if event.tools and run.skill:
         moved = with_scripts(moved, run.skill, event.tools)
     return (moved, []) if moved.out else _close_turn(moved, now)
 
 
+def _start_child(conversation: Conversation, run: ToolRun, awaited: ChildAwaited, now: float) -> list[Effect]:
+    if conversation.status == "paused":
+        return []
+    return [StartChild(run.key, child_spec(conversation, run, awaited.content, awaited.tools, now))]
+
+
 def _tool_unheard(
     conversation: Conversation, event: ToolUnstarted | ToolFailed | ToolLost | ToolHandedBack, now: float
 ) -> Moved:
-    run = _out(conversation, event.key)
-    if run is None:
+    run = _with_worker(conversation, event.key)
+    if run is None or conversation.status == "paused":
         return conversation, []
     match event:
         case ToolUnstarted():
@@ -244,8 +264,8 @@ def _finish(conversation: Conversation, status: Status, now: float, problem: Pro
     return ended, [*effects, Finish(status)]
 
 
-def _out(conversation: Conversation, key: str) -> ToolRun | None:
-    return next((run for run in conversation.out if run.key == key), None)
+def _with_worker(conversation: Conversation, key: str) -> ToolRun | None:
+    return next((run for run in conversation.with_workers if run.key == key), None)
 
 
 def _replace(conversation: Conversation, changed: ToolRun) -> Conversation:

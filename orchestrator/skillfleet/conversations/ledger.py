@@ -60,8 +60,9 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """`id` is that of another conversation where one of the tenant's has the idempotency key already. `at`: when it
-    was accepted, seconds since the epoch."""
+    """`id` is that of another conversation where one of the tenant's has the idempotency key already; empty: of a
+    child that its parent does not wait for (any more), nothing is stored. `at`: when it was accepted, seconds since
+    the epoch."""
 
     id: str
     at: float
@@ -86,15 +87,16 @@ def dead_call(kept: Mapping[str, Conversation], call_id: str, at: float) -> Dead
 
 
 def out_calls(kept: Mapping[str, Conversation], call_ids: Sequence[str]) -> list[tuple[Conversation, ToolRun]]:
-    """Those of the calls that are still out, with their conversations."""
+    """Those of the calls that workers have, or are to have, with their conversations."""
     wanted = [(kept.get(CallRef.of_call(call_id).conversation_id), call_id) for call_id in call_ids]
-    return [(one, run) for one, call_id in wanted if one for run in one.out if run.ref.call_id == call_id]
+    return [(one, run) for one, call_id in wanted if one for run in one.with_workers if run.ref.call_id == call_id]
 
 
 class Ledger(Protocol):
     def submit(self, *specs: ConversationSpec) -> list[Accepted]:
         """Accept: when this returns, each conversation is stored and due, in the order given. Doing it again changes
-        nothing, nor does a tenant's second conversation with the idempotency key of one that is kept."""
+        nothing, nor does a tenant's second conversation with the idempotency key of one that is kept. The stream of a
+        child's parent tells that the child has begun."""
         ...
 
     def claim(self, only: str | None = None, room: int = LEAST_ROOM) -> Claim | Nothing:
@@ -116,7 +118,8 @@ class Ledger(Protocol):
         """Store one step; None when the fence is stale. With `due`, when to look again (seconds since the epoch),
         the lease ends; None keeps it, unless a pause was asked for: then the step is stored, the conversation due
         at once, and the answer None. A step that gives up a call whose result came in since the claim is refused,
-        and the conversation due at once. A terminal conversation is let go, and never due again.
+        and the conversation due at once. A terminal conversation is let go, and never due again; its children are
+        cancelled, and its parent is due with what the call that it worked on has come to, if that waits for it.
 
         The calls `sends` wait for a place in the tool queue, which they are given in turn, at once while there is
         `room`."""

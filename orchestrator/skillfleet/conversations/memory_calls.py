@@ -74,7 +74,8 @@ class MemoryCallLedger:
                 return self._failed(kept, ref, record, result)
             kept.calls[ref.key] = replace(record, result=result)
             store.tell(kept, "result", result.told(ref.key))
-            if kept.all_in():
+            kept.news = kept.fence if result.forks else kept.news
+            if result.forks or kept.all_in():
                 store.ring(ref.conversation_id)
             return "recorded"
 

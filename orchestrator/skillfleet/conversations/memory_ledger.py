@@ -19,6 +19,7 @@ from .ledger import (
     dead_call,
     out_calls,
 )
+from .memory_children import ask_to_end, begin_child, end_family
 from .memory_places import heal, release, send, vacate
 from .memory_store import Kept, MemoryStore
 from .models import Conversation, ConversationSpec, ToolRun
@@ -44,6 +45,8 @@ class MemoryLedger:
         known = store.holder(spec)
         if known is not None:
             return Accepted(known.position.id, known.position.spec.created_at)
+        if spec.parent_call and not begin_child(store, spec):
+            return Accepted("", 0.0)
         spec = spec.model_copy(update={"created_at": store.clock()})
         kept = store.keep(Conversation.begun(spec).model_copy(update={"messages": ()}))
         self._tell(kept, opening(kept.position))
@@ -118,7 +121,7 @@ class MemoryLedger:
             kept = self._held(after.id, fence)
             if kept is None:
                 return None
-            if any(key in kept.calls and kept.calls[key].result for key in after.given_up):
+            if any(kept.has_come(run) for run in after.given_up):
                 store.ring(after.id)
                 self._let_go(kept)
                 return None
@@ -131,11 +134,12 @@ class MemoryLedger:
             self._tell(kept, told)
             store.bury(after, MAX_DEAD)
             released = self._send(kept, before, sends, room)
+            end_family(store, before, kept)
             return self._next_look(kept, fence, due, turned, released)
 
     def _send(self, kept: Kept, before: Conversation, sends: Sequence[ToolRun], room: int) -> list[str]:
         store, after = self._store, kept.position
-        for run in before.out:
+        for run in before.with_workers:
             if after.status == "paused" or not kept.is_out(run.key):
                 vacate(store, kept, run.ref.call_id)
         released = [run.ref.call_id for run in sends if send(store, kept, run, room)]
@@ -195,12 +199,7 @@ class MemoryLedger:
             kept = self._store.find(conversation_id)
             if kept is None:
                 raise KeyError(conversation_id)
-            if kept.position.terminal:
-                return False
-            kept.cancel = True
-            self._store.call_off(kept)
-            self._store.ring(conversation_id)
-            return True
+            return ask_to_end(self._store, kept)
 
     def pause(self, conversation_id: str) -> bool:
         store = self._store

@@ -68,7 +68,7 @@ def heal(store: MemoryStore, kept: Kept) -> None:
     """A call that is out has a place, or waits for one, or was started."""
     if kept.position.status == "paused" or kept.pause is not None or kept.ended(store.clock()):
         return
-    for run in kept.position.out:
+    for run in kept.position.with_workers:
         record = kept.calls.get(run.key, UNKNOWN)
         if not record.sent_at and not record.result and run.ref.call_id not in store.waiting:
             store.waiting.put(kept.position.spec.tenant, run.ref.call_id, store.rank(kept, begun=True))

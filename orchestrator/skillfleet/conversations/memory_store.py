@@ -14,7 +14,7 @@ from skillfleet_workers.wire.keys import LIVE_ENTRIES, LIVE_S
 from ..events import Entry, EventType, LiveType
 from .fair import FIRST, FairQueue, Rank
 from .messages import Message
-from .models import Conversation, ConversationSpec
+from .models import Conversation, ConversationSpec, ToolRun
 
 MAX_BELLS = 64
 MAX_CALLED_OFF = 64
@@ -45,10 +45,16 @@ class Kept:
         return self.cancel or self.position.terminal or late
 
     def is_out(self, key: str) -> bool:
-        return any(run.key == key for run in self.position.out)
+        """And a worker's."""
+        return any(run.key == key for run in self.position.with_workers)
+
+    def has_come(self, run: ToolRun) -> bool:
+        """The result of the call, or of the child that works on it."""
+        record = self.calls.get(run.key)
+        return record is not None and (record.child if run.child else record.result) is not None
 
     def all_in(self) -> bool:
-        out = self.position.out
+        out = self.position.with_workers
         return bool(out) and all(run.key in self.calls and self.calls[run.key].result for run in out)
 
     def conversation(self) -> Conversation:

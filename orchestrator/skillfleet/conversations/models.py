@@ -124,7 +124,7 @@ class ToolRun(ConversationModel):
     `tool_error`. `losses`: how many of its attempts were lost, with their workers or under them, since its script
     last failed; `effects`: what the last worker had said of it, `said`: how it lost it, if it lived. `sent_at` is
     when the attempt was last sent, seconds since the epoch; `sends` is 0 where no worker was asked. `governing`: the
-    skill that it activated.
+    skill that it activated, and `child` the id of the conversation that carries it out, where it forks.
     `shown`, `request` and `governing` are dropped once they stand in the transcript."""
 
     ref: CallRef
@@ -233,12 +233,22 @@ class Conversation(ConversationModel):
         return tuple(run for run in self.runs if run.dead)
 
     @property
-    def given_up(self) -> tuple[str, ...]:
-        """The keys of this turn's calls that were ended without word from a worker."""
-        ended = (run for run in self.runs if run.ref.turn == self.turn and not run.worker)
-        return tuple(run.key for run in ended if run.status in ("lost", "cancelled"))
+    def given_up(self) -> tuple[ToolRun, ...]:
+        """This turn's calls that were ended without word from a worker, or from their child."""
+        ended = (run for run in self.runs if run.ref.turn == self.turn and (run.child or not run.worker))
+        return tuple(run for run in ended if run.status in ("lost", "cancelled"))
 
     @property
     def out(self) -> tuple[ToolRun, ...]:
         """The calls of this turn that have not come back."""
         return tuple(run for run in self.runs if run.status is None)
+
+    @property
+    def with_workers(self) -> tuple[ToolRun, ...]:
+        """Of those, the ones that a worker has, or is to have."""
+        return tuple(run for run in self.out if not run.child)
+
+    @property
+    def with_children(self) -> tuple[ToolRun, ...]:
+        """Of those, the ones that a child conversation works on."""
+        return tuple(run for run in self.out if run.child)

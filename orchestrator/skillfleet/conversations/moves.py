@@ -6,7 +6,7 @@ from skillfleet_workers.wire.contract import Effects, Governing, ScriptTool, Use
 from skillfleet_workers.wire.published import Snapshot
 
 from .messages import Message
-from .models import Problem, Status, ToolRun, Usage
+from .models import ConversationSpec, Problem, Status, ToolRun, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,25 @@ class ToolFinished:
     tools: tuple[ScriptTool, ...] = ()
     used: UsedSkill | None = None
     governing: Governing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChildAwaited:
+    """The call's child has not ended, and perhaps not begun. `content`: the instructions of the skill that it carries
+    out; `tools`: its scripts."""
+
+    key: str
+    content: str
+    tools: tuple[ScriptTool, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChildFinished:
+    """The call's child has ended: what the call has come to by that."""
+
+    key: str
+    status: str
+    shown: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +122,8 @@ Event = (
     | ModelReplied
     | ModelFailed
     | ToolFinished
+    | ChildAwaited
+    | ChildFinished
     | ToolUnstarted
     | ToolFailed
     | ToolLost
@@ -125,8 +146,17 @@ class RunTool:
 
 
 @dataclass(frozen=True, slots=True)
+class StartChild:
+    """Where the child of this call has not begun yet: to begin it twice is harmless."""
+
+    key: str
+    spec: ConversationSpec
+
+
+@dataclass(frozen=True, slots=True)
 class CancelTool:
-    """The call's result is no longer wanted: its worker sees that the conversation has ended, and kills it."""
+    """The call's result is no longer wanted: its worker sees that the conversation has ended, and kills it. Its child
+    is cancelled with the commit."""
 
     key: str
 
@@ -136,4 +166,4 @@ class Finish:
     status: Status
 
 
-Effect = CallModel | RunTool | CancelTool | Finish
+Effect = CallModel | RunTool | StartChild | CancelTool | Finish

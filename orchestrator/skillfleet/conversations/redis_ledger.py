@@ -35,7 +35,7 @@ from .ledger import (
 from .models import Conversation, ConversationSpec, ToolRun
 from .retention import forget_expired
 from .schedule import LEAST_ROOM, RESEND_AFTER_S
-from .stored import POSITION, UNREADABLE, OwnWritings, closed_runs, conversation_of, entry_of, paired, state_json
+from .stored import POSITION, UNREADABLE, OwnWritings, conversation_of, entry_of, paired, state_json, stored_apart
 
 MAX_WAIT_S = (ON_DISK_WITHIN_MS + REPLICATED_WITHIN_MS) / 1000
 TIDY_EVERY_S = 60.0
@@ -116,7 +116,7 @@ class RedisLedger:
             args=[
                 spec.id, spec.model_dump_json(), state_json(started), started.status,
                 self._due, self._bell, self._control, int(spec.limits.timeout_s * 1000),
-                spec.tenant, spec.priority, *told,
+                spec.tenant, spec.priority, spec.parent_call, *told,
             ],
         )  # fmt: skip
 
@@ -150,13 +150,14 @@ class RedisLedger:
         sends: Sequence[ToolRun] = (),
         room: int = LEAST_ROOM,
     ) -> Written | None:
-        name, apart = after.id, closed_runs(after).items()
+        name, apart = after.id, stored_apart(after).items()
         done, *released = self._commit(
             keys=[keys.state(name), keys.events(name), keys.calls(name), self._due, keys.end(name), keys.DEAD],
             args=[
                 name, fence, state_json(after), after.status, "" if due is None else int(due * 1000),
-                ",".join(run.key for run in after.out), self._ttl_s, secrets.token_hex(8),
-                ",".join(run.ref.call_id for run in after.dead), MAX_DEAD, ",".join(after.given_up),
+                ",".join(run.key for run in after.with_workers), self._ttl_s, secrets.token_hex(8),
+                ",".join(run.ref.call_id for run in after.dead), MAX_DEAD,
+                ",".join(f"{run.key}:{'child' if run.child else 'result'}" for run in after.given_up),
                 self._tenant_slots, self._queue, room, _LOOK_MS,
                 ",".join(f"{run.key}:{int(run.again)}" for run in sends),
                 len(apart), *(part for field in apart for part in field), *(part for entry in told for part in entry),

@@ -8,12 +8,15 @@ from .models import Conversation, ConversationModel, Problem, Status, Usage
 
 
 class CallReport(ConversationModel):
+    """`child`: the id of the conversation that worked on it."""
+
     name: str
     skill: str | None
     status: str | None
     worker: str
     runtime: str
     ms: float
+    child: str = ""
 
 
 class Report(ConversationModel):
@@ -56,6 +59,7 @@ def report(conversation: Conversation, now: float) -> Report:
                 worker=run.worker,
                 runtime=run.runtime,
                 ms=run.ms,
+                child=run.child,
             )
             for run in conversation.runs
         ),

@@ -8,6 +8,8 @@ from skillfleet_workers.wire.calls import CallRecord
 from .models import Conversation, ToolRun
 from .moves import (
     CancelRequested,
+    ChildAwaited,
+    ChildFinished,
     DeadlinePassed,
     Event,
     Paused,
@@ -45,6 +47,10 @@ PLACED_LOOK_S = 5.0
 """Longest time between two looks at a call that has a place in the tool queue: they are few."""
 
 WAITING_LOOK_S = 10.0
+CHILD_LOOK_S = 5.0
+"""After this long a call looks whether its child has begun; then more and more seldom whether somebody serves it."""
+
+CHILD_LOOK_CAP_S = 60.0
 OVERTAKEN_S = 2.0
 """Calls are started in the order in which they were given their places, but for this much: who gives them places may
 be slow to send them."""
@@ -128,7 +134,7 @@ def _waits_for_workers(conversation: Conversation, sight: Sight) -> bool:
 
 def awaits_start(conversation: Conversation, records: Records) -> bool:
     """Whether a call is out that has a place in the tool queue, and that no worker has started yet."""
-    found = ((run, records.get(run.key)) for run in conversation.out)
+    found = ((run, records.get(run.key)) for run in conversation.with_workers)
     return any(record is not None and record.sent_at and not _started(run, record) for run, record in found)
 
 
@@ -148,10 +154,14 @@ def next_due(conversation: Conversation, records: Records, sight: Sight) -> floa
 
 
 def _news_of(run: ToolRun, record: CallRecord, sight: Sight) -> Iterator[Event]:
-    if record.result is not None:
-        done = record.result
-        told = (done.worker, done.runtime, done.ms, done.tools, done.used, done.governing)
-        yield ToolFinished(run.key, done.status, done.shown, *told)
+    done = record.result
+    if run.child and record.child is not None:
+        yield ChildFinished(run.key, record.child.status, record.child.shown)
+    elif run.child and done is not None:
+        yield ChildAwaited(run.key, done.shown, done.tools)
+    elif done is not None:
+        told = (done.status, done.shown, done.worker, done.runtime, done.ms, done.tools, done.used, done.governing)
+        yield ToolFinished(run.key, *told)
     elif record.failed >= run.ref.attempt:
         yield ToolFailed(run.key)
     elif record.lost >= run.ref.attempt:
@@ -167,6 +177,9 @@ def _news_of(run: ToolRun, record: CallRecord, sight: Sight) -> Iterator[Event]:
 
 def _look_at(run: ToolRun, record: CallRecord | None, sight: Sight) -> float:
     now = sight.now
+    if run.child:
+        begun = record is not None and record.begun
+        return now + min(CHILD_LOOK_CAP_S, max(CHILD_LOOK_S, (now - run.sent_at) / 2 if begun else 0.0))
     if record is not None and _started(run, record):
         return max(sight.lost_at(record), now + SOONEST_LOOK_S)
     if record is None or not record.sent_at:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from ..events import Entry, EntryType
+from ..subagents.fork import outcome
 from .ledger import FORMAT
 from .messages import Message
 from .models import Conversation, ConversationSpec
@@ -42,6 +43,17 @@ def closed_runs(conversation: Conversation) -> dict[str, str]:
     """By field: the calls of the turn before. Those of earlier ones are stored, and change no more."""
     closed = (run for run in conversation.runs if run.ref.turn == conversation.turn - 1)
     return {f"{RUN}{run.key}": run.model_dump_json(exclude_defaults=True) for run in closed}
+
+
+def stored_apart(conversation: Conversation) -> dict[str, str]:
+    """By field: the closed calls; in a turn with children, the calls that they work on; of a child that has ended,
+    what its parent's call has come to."""
+    apart = closed_runs(conversation)
+    if any(run.child for run in conversation.runs if run.ref.turn == conversation.turn):
+        apart["children"] = ",".join(run.key for run in conversation.with_children)
+    if conversation.terminal and conversation.spec.parent_call:
+        apart["outcome"] = outcome(conversation).model_dump_json()
+    return apart
 
 
 def conversation_of(state: Mapping[str, str], messages: Iterable[str]) -> Conversation:

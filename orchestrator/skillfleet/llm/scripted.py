@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator, model_validator
 
@@ -56,15 +56,27 @@ class ScriptedReply(ScriptModel):
 
 
 class Script(ScriptModel):
-    replies: tuple[ScriptedReply, ...] = Field(min_length=1)
+    """`children`: the replies of the child conversations that a skill with `context: fork` begins, by the skill's
+    name."""
+
+    replies: tuple[ScriptedReply, ...] = ()
+    children: dict[str, tuple[ScriptedReply, ...]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> Self:
-        names = [call.alias for reply in self.replies for call in reply.calls if call.alias]
-        repeated = next((name for name in names if names.count(name) > 1), None)
-        if repeated:
-            raise ValueError(f"two calls are named {repeated!r} by `as`; give each its own name")
+        for replies in (self.replies, *self.children.values()):
+            names = [call.alias for reply in replies for call in reply.calls if call.alias]
+            repeated = next((name for name in names if names.count(name) > 1), None)
+            if repeated:
+                raise ValueError(f"two calls are named {repeated!r} by `as`; give each its own name")
         return self
+
+
+class WrittenScript(Script):
+    """As people write it: only a child may be left without replies."""
+
+    replies: tuple[ScriptedReply, ...] = Field(min_length=1)
+    children: dict[str, Annotated[tuple[ScriptedReply, ...], Field(min_length=1)]] = Field(default_factory=dict)
 
 
 def load_script(path: Path) -> dict[str, Any]:
@@ -74,7 +86,7 @@ def load_script(path: Path) -> dict[str, Any]:
         ValueError: one line: the file, the place in it, what is wrong.
     """
     try:
-        script = Script.model_validate(read_written(path))
+        script = WrittenScript.model_validate(read_written(path))
     except ValidationError as wrong:
         raise ValueError(f"{path}: {_script_problem(wrong)}") from None
     return script.model_dump(mode="json", by_alias=True, exclude_defaults=True)
@@ -98,6 +110,10 @@ class ScriptedModel:
     ) -> ModelReply | Problem:
         turn = sum(message.role == "assistant" for message in messages)
         place = turn - self._start
+        if not self._replies:
+            message = "the script has no replies for the child conversation of this skill"
+            fix = "Add `children:` to the script, with a list of replies by the skill's name."
+            return Problem(code="script_without_child", message=message, fix=fix)
         if place >= len(self._replies):
             message = f"the script has {len(self._replies)} replies and the conversation asked for one more"
             fix = "End the script with a text and no calls."

@@ -17,6 +17,7 @@ from ..conversations.models import ConversationSpec
 from ..conversations.redis_ledger import RedisLedger
 from ..errors import FleetError
 from ..settings import OrchestratorSettings
+from ..subagents.fork import descends
 from .children import Child, ChildGaveUpError, Children
 from .uninterrupted import uninterrupted
 
@@ -88,6 +89,9 @@ class LoneFleet:
                 with contextlib.suppress(KeyError):
                     if self._ledger.cancel(name) and self._thread.is_alive():
                         self._ledger.ended(name, max(0.0, give_up - time.monotonic()))
+            for name in sorted(self._conversations):
+                if any(descends(name, own) for own in self._accepted) and self._thread.is_alive():
+                    self._ledger.ended(name, max(0.0, give_up - time.monotonic()))
 
     def _ring(self) -> None:
         with contextlib.suppress(redis.RedisError):

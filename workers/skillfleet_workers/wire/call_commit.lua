@@ -1,4 +1,4 @@
--- KEYS state calls events  ARGV call attempt result told retries told_of_failure
+-- KEYS state calls events  ARGV call attempt result told retries told_of_failure forks('1': not only a turn's last is looked at)
 local function dropped(why)
   if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HINCRBY', KEYS[1], 'dropped', 1) end
   return why
@@ -23,7 +23,8 @@ if tonumber(held[4] or 0) < tonumber(ARGV[5]) then
 end
 redis.call('HSET', KEYS[2], call .. ':result', ARGV[3])
 tell(KEYS[1], KEYS[3], 'result', ARGV[4])
-if all_in(out, KEYS[2]) then
+if ARGV[7] == '1' then redis.call('HSET', KEYS[1], 'news', redis.call('HGET', KEYS[1], 'fence')) end
+if ARGV[7] == '1' or all_in(out, KEYS[2]) then
   ring(id_of(KEYS[1]))
 end
 return 'recorded'

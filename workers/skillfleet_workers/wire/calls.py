@@ -41,6 +41,11 @@ class CallResult(WireModel):
         """What followers see where the failure is no result, for the call is run again."""
         return {"key": key, "text": f"{self.status}, and is run again: {self.tail}"}
 
+    @property
+    def forks(self) -> bool:
+        """A child conversation is to begin: that waits for no other call of the turn."""
+        return self.governing is not None and self.governing.fork
+
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
@@ -49,7 +54,8 @@ class CallRecord:
     attempt whose script failed and that is to be followed by another one, 0: none; `failures` how many there were.
     `returned` is the newest attempt that its worker ended and handed back, 0: none; `lost` the newest one whose run
     its worker lost, or could not begin, and `said` why. `sent_at`: when it was last given a place in the tool queue,
-    0: it waits for one.
+    0: it waits for one. `begun`: the id of the child conversation that works on it, once it was accepted; `child`:
+    what the call has come to by its end.
     """
 
     attempt: int
@@ -63,13 +69,15 @@ class CallRecord:
     lost: int = 0
     said: str = ""
     sent_at: float = 0.0
+    begun: str = ""
+    child: CallResult | None = None
 
 
 def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
     """The calls hash, as records by call key."""
     found: dict[str, CallRecord] = {}
     for key in {field.rpartition(":")[0] for field in fields}:
-        result = fields.get(f"{key}:result")
+        result, child = fields.get(f"{key}:result"), fields.get(f"{key}:child")
         found[key] = CallRecord(
             attempt=int(fields.get(f"{key}:attempt", 0)),
             beat_at=int(fields.get(f"{key}:beat", 0)) / 1000,
@@ -82,6 +90,8 @@ def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
             lost=int(fields.get(f"{key}:lost", 0)),
             said=fields.get(f"{key}:said", ""),
             sent_at=int(fields.get(f"{key}:sent", 0)) / 1000,
+            begun=fields.get(f"{key}:begun", ""),
+            child=CallResult.model_validate_json(child) if child else None,
         )
     return found
 
@@ -133,7 +143,9 @@ class CallLedger:
         nothing is recorded.
         """
         told, failure = json.dumps(result.told(ref.key)), json.dumps(result.told_of_failure(ref.key))
-        args: list[str | int] = [ref.key, ref.attempt, result.model_dump_json(), told, retries, failure]
+        args: list[str | int] = [
+            ref.key, ref.attempt, result.model_dump_json(), told, retries, failure, int(result.forks)
+        ]  # fmt: skip
         return cast(Committed, self._commit(keys=_keys(ref), args=args))
 
     def hand_back(self, ref: CallRef, lost: str = "") -> HandedBack:

@@ -9,7 +9,7 @@ from importlib import resources
 from . import keys
 from .contract import DEFAULT_PRIORITY, DEFAULT_TENANT
 
-_SHARED = ("clock", "fair", "ready", "places")
+_SHARED = ("clock", "fair", "ready", "places", "children")
 _KEYS = (keys.state, keys.calls, keys.events)
 _CONSTANTS = {
     name: getattr(keys, name) for name in ("READY", "HELD", "WAITING", "SENT", "MARK", "LIVE_ENTRIES", "LIVE_S")

@@ -1,0 +1,1 @@
+"""Conversations that work for other conversations."""
