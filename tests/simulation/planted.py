@@ -6,7 +6,7 @@ from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.memory_store import Kept
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import Effect, RunTool
-from skillfleet.conversations.schedule import LEAST_ROOM, Sight
+from skillfleet.conversations.schedule import LEAST_ROOMS, Rooms, Sight
 
 from .run import Bug
 
@@ -21,8 +21,8 @@ class UnfencedLedger(MemoryLedger):
 class ForgetfulLedger(MemoryLedger):
     """What is claimed is due no more: it was taken from the queue, as many queues do."""
 
-    def claim(self, only: str | None = None, room: int = LEAST_ROOM) -> Claim | Nothing:
-        found = super().claim(only, room)
+    def claim(self, only: str | None = None, rooms: Rooms = LEAST_ROOMS) -> Claim | Nothing:
+        found = super().claim(only, rooms)
         if isinstance(found, Claim):
             self._store.due.pop(found.conversation.id)
         return found
@@ -55,9 +55,7 @@ class HastyDriver(Driver):
         began: float,
         sight: Sight,
     ) -> bool:
-        for effect in effects:
-            if isinstance(effect, RunTool):
-                self._calls.send(after, effect.run)
+        self._sending.send([effect.run.ref.call_id for effect in effects if isinstance(effect, RunTool)], after)
         return super()._commit(claim, before, after, effects, began, sight)
 
 

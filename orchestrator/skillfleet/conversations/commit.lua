@@ -1,20 +1,21 @@
 -- KEYS state events calls due end dead
 -- ARGV id fence state status due_ms('' keeps the lease) out ttl_s once dead max_dead given_up
---   tenant_slots queue room look_ms sends fields (field value)* (kind data)*
+--   tenant_slots queue rooms look_ms sends fields (field value)* (kind data)*
 -- `fields`: how many of the state hash are set besides.
--- `sends`: calls to be sent, each KEY:AGAIN. Where one gets a place, the next look is `look_ms` from now at the latest.
+-- `sends`: calls to be sent, each KEY:AGAIN:ROUTE. Where one gets a place, the next look is `look_ms` from now at the latest.
 -- Answers {0} when the lease is lost, or is ended by a pause, or by the result of a call that is given up here; else
 -- 1 and the calls that got a place in the tool queue.
 -- `once` names this commit: the client sends it again when the connection broke before the answer came.
 local id, status, due, out = ARGV[1], ARGV[4], KEYS[4], ARGV[6]
-local queue, room, sends = ARGV[13], tonumber(ARGV[14]), ARGV[16]
+local queue, rooms, sends = ARGV[13], ARGV[14], ARGV[16]
 local held = redis.call('HMGET', KEYS[1], 'fence', 'commit', 'out', 'queue', 'tenant', 'priority', 'bell',
-  'pause', 'cancel', 'deadline', 'news', 'idempotency', 'blobs')
+  'pause', 'cancel', 'deadline', 'news', 'idempotency', 'blobs', 'routed')
 local tenant, priority = held[5] or DEFAULT_TENANT, tonumber(held[6] or DEFAULT_PRIORITY)
 if held[2] == ARGV[8] then
   local released = {1}
-  for key in string.gmatch(sends, '([%d.]+):%d') do
-    if redis.call('ZSCORE', queue .. SENT, call_of(id, key)) then released[#released + 1] = call_of(id, key) end
+  for key, route in string.gmatch(sends, '([%d.]+):%d:([^,]*)') do
+    local call = call_of(id, key)
+    if redis.call('ZSCORE', queue_of(queue, route) .. SENT, call) then released[#released + 1] = call end
   end
   return released
 end
@@ -47,16 +48,20 @@ end
 -- Calls that are out no more, or may not start, or were sent by way of another queue.
 for key in string.gmatch(held[3] or '', '[^,]+') do
   if held[4] and (status == 'paused' or not listed(out, key) or (sends ~= '' and held[4] ~= queue)) then
-    vacate(held[4], tenant, id, key)
+    local route = held[14] and redis.call('HGET', KEYS[3], key .. ':route') or ''
+    vacate(held[4], route, tenant, id, key)
   end
 end
 local answer, look_ms, soon = {1}, tonumber(ARGV[15]), false
-for key, again in string.gmatch(sends, '([%d.]+):(%d)') do
-  if send(queue, tenant, priority, id, key, again == '1', room) then
+local routed = held[14]
+for key, again, route in string.gmatch(sends, '([%d.]+):(%d):([^,]*)') do
+  if route ~= '' and not routed then routed = redis.call('HSET', KEYS[1], 'routed', '1') end
+  if routed then take_route(queue, route, tenant, id, key) end
+  if send(queue, route, tenant, priority, id, key, again == '1', rooms) then
     answer[#answer + 1], soon = call_of(id, key), true
   end
 end
-for _, call in ipairs(release(queue, room, look_ms, id)) do
+for _, call in ipairs(release(queue, rooms, look_ms, id)) do
   answer[#answer + 1], soon = call, soon or parts_of(call) == id
 end
 

@@ -116,7 +116,7 @@ class ToolRun(ConversationModel):
     it stands for. `status` is None while it is out; then a ScriptExecution's status, `succeeded` or
     `tool_error`. `losses`: how many of its attempts were lost, with their workers or under them, since its script
     last failed; `effects`: what the last worker had said of it, `said`: how it lost it, if it lived. `sent_at` is
-    when the attempt was last sent, seconds since the epoch.
+    when the attempt was last sent, seconds since the epoch; `route`: which workers it was sent to, empty: all.
     `shown` and `request` are dropped once they stand in the transcript."""
 
     ref: CallRef
@@ -131,6 +131,7 @@ class ToolRun(ConversationModel):
     ms: float = 0.0
     sends: int = 0
     sent_at: float = 0.0
+    route: str = ""
     losses: int = 0
     effects: Effects | None = None
     said: str = ""

@@ -49,7 +49,7 @@ class CallRecord:
     attempt whose script failed and that is to be followed by another one, 0: none; `failures` how many there were.
     `returned` is the newest attempt that its worker ended and handed back, 0: none; `lost` the newest one whose run
     its worker lost, or could not begin, and `said` why. `sent_at`: when it was last given a place in the tool queue,
-    0: it waits for one.
+    0: it waits for one. `route`: which workers it is for, empty: all.
     """
 
     attempt: int
@@ -63,6 +63,7 @@ class CallRecord:
     lost: int = 0
     said: str = ""
     sent_at: float = 0.0
+    route: str = ""
 
 
 def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
@@ -82,6 +83,7 @@ def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
             lost=int(fields.get(f"{key}:lost", 0)),
             said=fields.get(f"{key}:said", ""),
             sent_at=int(fields.get(f"{key}:sent", 0)) / 1000,
+            route=fields.get(f"{key}:route", ""),
         )
     return found
 
