@@ -2,9 +2,10 @@
 
 import os
 import sys
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
+from pydantic_settings import NoDecode
 
 from .wire.connection import FleetSettings
 from .wire.contract import MAX_TIMEOUT_SECONDS
@@ -39,6 +40,14 @@ class WorkerSettings(FleetSettings):
     warm_mb: int = Field(default=1024, gt=0, validation_alias="SKILLFLEET_WARM_MB")
     min_isolation: Isolation = Field(default="process", validation_alias="SKILLFLEET_MIN_ISOLATION")
     log_level: LogLevel = Field(default="INFO", validation_alias="SKILLFLEET_LOG_LEVEL")
+    worker_queues: Annotated[frozenset[str], NoDecode] = Field(
+        default=frozenset(), validation_alias="SKILLFLEET_WORKER_QUEUES"
+    )
+
+    @field_validator("worker_queues", mode="before")
+    @classmethod
+    def _names(cls, value: object) -> object:
+        return frozenset(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
 
     @field_validator("log_level", mode="before")
     @classmethod

@@ -208,6 +208,11 @@ class Conversation(ConversationModel):
         return self.spec.created_at + self.spec.limits.timeout_s + self.paused_s
 
     @property
+    def governing(self) -> Governing | None:
+        """The skill that governs now."""
+        return next((one.governing for one in reversed(self.activated) if one.governs), None)
+
+    @property
     def dead(self) -> tuple[ToolRun, ...]:
         return tuple(run for run in self.runs if run.dead)
 

@@ -118,6 +118,11 @@ def route_queue(queue: str, route: str) -> str:
     return f"{queue}.{route}" if route else queue
 
 
+def route_of(queue: str, name: str) -> str:
+    """The route whose Celery queue has this name; '' for the fleet's own."""
+    return name.removeprefix(queue).removeprefix(".") if name.startswith(f"{queue}.") else ""
+
+
 @dataclass(frozen=True, slots=True)
 class QueueKeys:
     """Of the calls that are sent by way of one Celery queue."""

@@ -1,0 +1,110 @@
+"""Calls go to the workers that can run them; where there is none any more, the model is told."""
+
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
+from tests.system.fleet import PATIENCE_S, Place, running_fleet, wait_for
+from tests.system.replies import Held, holding, python
+from tests.system.servers import RedisServer
+
+from skillfleet.catalogs import Catalogs
+from skillfleet_workers.wire.connection import RedisUrls
+from skillfleet_workers.wire.presence import LiveProcess, live_processes
+
+PICKY = """---
+name: lab
+description: Needs what only some machines have.
+metadata:
+  skillfleet:
+    queue: gpu
+---
+Run what you like.
+"""
+QUEUE_TIMEOUT_S = 3
+CALLS = 20
+
+
+@pytest.fixture
+def picky(place: Place) -> Iterator[Place]:
+    """Its one skill asks for a queue."""
+    with RedisServer(place.folder / "redis") as server:
+        here = Place(place.folder, {"SKILLFLEET_REDIS_URL": server.url})
+        (here.skills / "lab" / "SKILL.md").write_text(PICKY)
+        yield here
+
+
+def workers(place: Place) -> list[LiveProcess]:
+    client = RedisUrls.of(place.settings).client()
+    return [one for one in live_processes(client, place.settings.fleet) if one.role == "worker"]
+
+
+def catalogs(place: Place) -> Catalogs:
+    return Catalogs(RedisUrls.of(place.settings).client(), 60, lambda: workers(place))
+
+
+@contextmanager
+def able_worker(place: Place) -> Iterator[LiveProcess]:
+    """One more worker, which serves the queue; until the block ends, or it is killed."""
+    before = {one.name for one in workers(place)}
+    process = place.start(
+        "worker", "--concurrency", "1", module="skillfleet_workers", env={"SKILLFLEET_WORKER_QUEUES": "gpu"}
+    )
+    with ExitStack() as ending:
+        ending.callback(end, process)
+        wait_for(lambda: {one.name for one in workers(place)} - before, "the worker is there")
+        yield next(one for one in workers(place) if one.name not in before)
+
+
+def end(process: "subprocess.Popen[str]") -> None:
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+    with process:
+        process.wait(PATIENCE_S)
+
+
+def test_every_call_comes_to_the_worker_that_can_run_it(picky: Place) -> None:
+    calls = [python(f"print({number})", f"c{number}") for number in range(CALLS)]
+    with running_fleet(picky, workers=1, concurrency=4), able_worker(picky) as able:
+        assert able.routes == ("gpu",)
+        with picky.fleet() as fleet:
+            report = fleet.result(fleet.submit("Count.", model=picky.script(calls, "Done.")))
+    assert report.answer == "Done."
+    assert [made.status for made in report.tool_calls] == ["succeeded"] * CALLS
+    assert {made.worker for made in report.tool_calls} == {able.name}
+
+
+def test_a_worker_that_comes_later_takes_up_what_waits_for_it(picky: Place) -> None:
+    held = Held()
+    with running_fleet(picky, workers=1), picky.fleet() as fleet:
+        with able_worker(picky) as first:
+            name = fleet.submit(
+                "Wait.", model=picky.script([holding(held), python("print(2)", "two")], "${two.stdout}")
+            )
+            wait_for(held.runs, "the first call runs")
+        with able_worker(picky) as second:
+            assert second.name != first.name
+            held.let_go()
+            report = fleet.result(name)
+    assert report.answer == "2"
+    assert report.tool_calls[1].worker == second.name
+
+
+def test_where_the_last_able_worker_goes_its_skill_is_gone_and_what_waits_is_answered(picky: Place) -> None:
+    held = Held()
+    settings = {"SKILLFLEET_QUEUE_TIMEOUT_SECONDS": str(QUEUE_TIMEOUT_S), "SKILLFLEET_GRACE_SECONDS": "0"}
+    with running_fleet(picky, workers=1, env=settings), picky.fleet() as fleet:
+        current = catalogs(picky).current
+        with able_worker(picky) as able:
+            assert (skill := current()) and [one.eligible for one in skill.skills] == [True]
+            name = fleet.submit("Wait.", model=picky.script([holding(held), python("print(2)", "two")], "Done."))
+            wait_for(held.runs, "the first call runs, and the second waits for its worker")
+        wait_for(lambda: (now := current()) and not now.skills[0].eligible, "the skill is gone")
+        report = fleet.result(name)
+        (told,) = [message.content for message in fleet.transcript(name).messages if message.role == "tool"][1:]
+    assert report.answer == "Done."
+    assert report.tool_calls[1].status == "tool_error"
+    assert told and "no_worker_for_skill" in told and "'lab'" in told and "gpu" in told
+    assert able.name not in {one.name for one in report.tool_calls[1:]}
