@@ -17,8 +17,14 @@ class Catalogs:
     """`ttl_s`: how long a snapshot that nobody uses can be read, seconds. Safe to share between threads. Raises
     redis.RedisError."""
 
-    def __init__(self, client: redis.Redis, ttl_s: int, workers: Callable[[], Sequence[LiveProcess]]) -> None:
-        self._snapshots, self._workers = Snapshots(client, ttl_s), workers
+    def __init__(
+        self,
+        client: redis.Redis,
+        ttl_s: int,
+        workers: Callable[[], Sequence[LiveProcess]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._snapshots, self._workers, self._clock = Snapshots(client, ttl_s), workers, clock
         self._lock = threading.Lock()
         self._seen_at = float("-inf")
         self._ids: tuple[str, ...] | None = None
@@ -27,9 +33,9 @@ class Catalogs:
     def current(self) -> Snapshot | None:
         """What they can run together, about a second old, kept under its id; None: none of them has told."""
         with self._lock:
-            if time.monotonic() - self._seen_at >= FRESH_S:
+            if self._clock() - self._seen_at >= FRESH_S:
                 self._look()
-                self._seen_at = time.monotonic()
+                self._seen_at = self._clock()
             return self._merged
 
     def read(self, snapshot_id: str) -> Snapshot | None:
