@@ -40,7 +40,7 @@ class Fleet:
         return Catalogs(self.urls.client(), TTL_S, lambda: self.living)
 
     def calls(self) -> CeleryCalls:
-        settings = FleetSettings(redis_url=self.urls.url)  # type: ignore[arg-type]
+        settings = FleetSettings(redis_url=self.urls.url)
         client = self.urls.client()
         return CeleryCalls(
             make_celery(settings, sends_only=True), self.urls.client(broker=True), "skills.default",

@@ -2,12 +2,12 @@
 
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
 import pytest
 from tests.system.fleet import PATIENCE_S, Place, running_fleet, wait_for
-from tests.system.replies import Held, holding, python
+from tests.system.replies import SKILL, Held, holding, python
 from tests.system.servers import RedisServer
 
 from skillfleet.catalogs import Catalogs
@@ -47,10 +47,10 @@ def catalogs(place: Place) -> Catalogs:
 
 
 @contextmanager
-def able_worker(place: Place) -> Iterator[LiveProcess]:
-    """One more worker, which serves the queue; until the block ends, or it is killed."""
+def one_more_worker(place: Place, settings: Mapping[str, str] = ABLE) -> Iterator[LiveProcess]:
+    """Until the block ends; by default it serves the queue."""
     before = {one.name for one in workers(place)}
-    process = place.start("worker", "--concurrency", "1", module="skillfleet_workers", env=ABLE)
+    process = place.start("worker", "--concurrency", "1", module="skillfleet_workers", env=settings)
     with ExitStack() as ending:
         ending.callback(end, process)
         wait_for(lambda: {one.name for one in workers(place)} - before, "the worker is there")
@@ -66,7 +66,7 @@ def end(process: "subprocess.Popen[str]") -> None:
 
 def test_every_call_comes_to_the_worker_that_can_run_it(picky: Place) -> None:
     calls = [python(f"print({number})", f"c{number}") for number in range(CALLS)]
-    with running_fleet(picky, workers=1, concurrency=4), able_worker(picky) as able:
+    with running_fleet(picky, workers=1, concurrency=4), one_more_worker(picky) as able:
         assert able.routes == ("gpu",)
         with picky.fleet() as fleet:
             report = fleet.result(fleet.submit("Count.", model=picky.script(calls, "Done.")))
@@ -78,11 +78,11 @@ def test_every_call_comes_to_the_worker_that_can_run_it(picky: Place) -> None:
 def test_a_worker_that_comes_later_takes_up_what_waits_for_it(picky: Place) -> None:
     held = Held()
     with running_fleet(picky, workers=1), picky.fleet() as fleet:
-        with able_worker(picky):
+        with one_more_worker(picky):
             name = fleet.submit("Wait.", model=picky.script([holding(held), python("print(2)", "two")], "Done."))
             wait_for(held.runs, "the first call runs, and the second waits")
         assert fleet.status(name).status == "running"
-        with able_worker(picky) as later:
+        with one_more_worker(picky) as later:
             wait_for(held.runs, "the first call runs again")
             held.let_go()
             report = fleet.result(name)
@@ -95,7 +95,7 @@ def test_where_the_last_able_worker_goes_its_skill_is_gone_and_what_waits_is_ans
     settings = {"SKILLFLEET_QUEUE_TIMEOUT_SECONDS": str(QUEUE_TIMEOUT_S)}
     with running_fleet(picky, workers=1, env=settings), picky.fleet() as fleet:
         current = catalogs(picky).current
-        with able_worker(picky):
+        with one_more_worker(picky):
             assert (skill := current()) and [one.eligible for one in skill.skills] == [True]
             name = fleet.submit("Wait.", model=picky.script([holding(held), python("print(2)", "two")], "Done."))
             wait_for(held.runs, "the first call runs, and the second waits for its worker")
@@ -105,3 +105,21 @@ def test_where_the_last_able_worker_goes_its_skill_is_gone_and_what_waits_is_ans
     assert report.answer == "Done."
     assert report.tool_calls[1].status == "tool_error"
     assert told and "no_worker_for_skill" in told and "'lab'" in told and "gpu" in told
+
+
+def test_a_skill_that_one_worker_lacks_gets_a_route_while_that_one_is_there(picky: Place) -> None:
+    (picky.skills / "lab" / "SKILL.md").write_text(SKILL)
+    bare = picky.folder / "bare"
+    bare.mkdir()
+    calls = [python(f"print({number})", f"c{number}") for number in range(CALLS)]
+    model = picky.script(calls, "Done.")
+    with running_fleet(picky, workers=1), picky.fleet() as fleet:
+        (first,) = workers(picky)
+        with one_more_worker(picky, {"SKILLS_FOLDER_PATH": str(bare), "SKILLFLEET_GRACE_SECONDS": "0"}):
+            early = fleet.result(fleet.submit("At once.", model=model))
+            wait_for(lambda: any(one.routes for one in workers(picky)), "the first one takes a route")
+            later = fleet.result(fleet.submit("When all agree.", model=model))
+        wait_for(lambda: not any(one.routes for one in workers(picky)), "it takes all again")
+        after = fleet.result(fleet.submit("Alone.", model=model))
+    for report in (early, later, after):
+        assert [(made.status, made.worker) for made in report.tool_calls] == [("succeeded", first.name)] * CALLS
