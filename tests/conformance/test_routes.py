@@ -168,10 +168,18 @@ def test_nothing_is_left_in_redis_of_a_route_that_nobody_waits_for(redis_urls: R
     assert left <= {keys.QueueKeys(keys.route_queue("skills.test", "gpu")).mark}
 
 
-def test_a_call_without_a_route_asks_redis_for_nothing_more(redis_urls: RedisUrls) -> None:
-    """But for what it says of a call that is out."""
+def test_a_call_without_a_route_asks_redis_for_nothing_of_routes(redis_urls: RedisUrls) -> None:
     world = RedisWorld(redis_urls)
-    call(world, "c0", "")
-    fields = set(world.client.hkeys(keys.calls("c0"))) | set(world.client.hkeys(keys.state("c0")))
+
+    def asked() -> int:
+        found = world.client.info("commandstats")
+        return sum(found.get(f"cmdstat_{name}", {"calls": 0})["calls"] for name in ("smembers", "sadd", "srem"))
+
+    before = asked()
+    for number in range(LEAST_ROOM + 1):
+        call(world, f"c{number}", "", rooms=NOBODY)
+    start(world, "c0")
+    assert world.ledger.release_calls(NOBODY) == (f"c{LEAST_ROOM}.1.0",)
+    assert asked() == before
+    fields = {*world.client.hkeys(keys.calls("c0")), *world.client.hkeys(keys.state("c0"))}
     assert not {"1.0:route", "routed"} & fields
-    assert world.client.exists(keys.QueueKeys(keys.task_queue("test")).routes) == 0

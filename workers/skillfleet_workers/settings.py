@@ -10,6 +10,7 @@ from pydantic_settings import NoDecode
 from .wire.connection import FleetSettings
 from .wire.contract import MAX_TIMEOUT_SECONDS
 from .wire.execution import Isolation
+from .wire.settings_errors import EMPTY
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 
@@ -47,7 +48,11 @@ class WorkerSettings(FleetSettings):
     @field_validator("worker_queues", mode="before")
     @classmethod
     def _names(cls, value: object) -> object:
-        return frozenset(filter(None, map(str.strip, value.split(",")))) if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        if not value.strip():
+            raise ValueError(EMPTY)
+        return frozenset(filter(None, map(str.strip, value.split(","))))
 
     @field_validator("log_level", mode="before")
     @classmethod
