@@ -71,9 +71,10 @@ def test_a_worker_of_a_release_that_tells_nothing_counts_for_nothing(fleet: Flee
 
 def test_what_is_current_can_be_read_by_its_id_when_its_workers_are_gone(fleet: Fleet) -> None:
     fleet.join(CALC)
-    fleet.join(GONE)
+    fleet.join(CALC.model_copy(update={"name": "pdf"}))
     current = fleet.catalogs().current()
     assert current is not None
+    assert [one.name for one in current.skills] == ["calculator", "pdf"]
     fleet.living.clear()
     assert fleet.catalogs().read(current.id) == current
     assert fleet.catalogs().read("0" * 32) is None
