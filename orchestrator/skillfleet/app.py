@@ -73,13 +73,14 @@ def make_driver(
     def workers() -> list[LiveProcess]:
         return [one for one in live_processes(ledger.client, settings.fleet) if one.serves(queue)]
 
+    catalogs = Catalogs(ledger.client, ttl_s, workers)
     calls = CeleryCalls(
         make_celery(settings, queue=queue, sends_only=True),
         RedisUrls.of(settings).client(broker=True),
         queue or keys.task_queue(settings.fleet),
         Blobs(ledger.client, ttl_s),
         workers,
-        Catalogs(ledger.client, ttl_s, workers),
+        catalogs,
     )
     return Driver(
         ledger,

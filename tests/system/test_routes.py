@@ -29,12 +29,17 @@ ABLE = {"SKILLFLEET_WORKER_QUEUES": "gpu", "SKILLFLEET_GRACE_SECONDS": "0"}
 
 
 @pytest.fixture
-def picky(place: Place) -> Iterator[Place]:
+def server(place: Place) -> Iterator[RedisServer]:
+    with RedisServer(place.folder / "redis") as running:
+        yield running
+
+
+@pytest.fixture
+def picky(place: Place, server: RedisServer) -> Place:
     """Its one skill asks for a queue."""
-    with RedisServer(place.folder / "redis") as server:
-        here = Place(place.folder, {"SKILLFLEET_REDIS_URL": server.url})
-        (here.skills / "lab" / "SKILL.md").write_text(PICKY)
-        yield here
+    here = Place(place.folder, {"SKILLFLEET_REDIS_URL": server.url})
+    (here.skills / "lab" / "SKILL.md").write_text(PICKY)
+    return here
 
 
 def workers(place: Place) -> list[LiveProcess]:
@@ -123,3 +128,14 @@ def test_a_skill_that_one_worker_lacks_gets_a_route_while_that_one_is_there(pick
         after = fleet.result(fleet.submit("Alone.", model=model))
     for report in (early, later, after):
         assert [(made.status, made.worker) for made in report.tool_calls] == [("succeeded", first.name)] * CALLS
+
+
+def test_a_worker_takes_its_routes_again_when_redis_is_back(picky: Place, server: RedisServer) -> None:
+    model = picky.script([python("print(42)", "a")], "${a.stdout}")
+    with running_fleet(picky, workers=1), one_more_worker(picky) as able, picky.fleet() as fleet:
+        before = fleet.result(fleet.submit("Before.", model=model))
+        server.kill()
+        server.start()
+        after = fleet.result(fleet.submit("After.", model=model))
+    for report in (before, after):
+        assert (report.answer, [made.worker for made in report.tool_calls]) == ("42", [able.name])
