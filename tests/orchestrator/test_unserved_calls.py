@@ -128,10 +128,15 @@ class Fleet:
         self.workers = Workers()
         self.sending = Sending(MemoryLedger(MemoryStore()), self.workers, lambda: self.time)
 
-    def look(self, later_s: float, *served: str) -> None:
-        self.time += later_s
+    def look(self, *served: str) -> None:
         self.workers.rooms_now = Rooms(4, dict.fromkeys(served, 4))
         self.sending.make_room()
+
+    def look_on(self, seconds: int, *served: str) -> None:
+        """Every second."""
+        for _ in range(seconds):
+            self.time += 1
+            self.look(*served)
 
     def unserved(self) -> dict[str, Unserved]:
         return self.sending.unserved(Claim(calling(), 1, NOW, records=WAITING))
@@ -148,21 +153,29 @@ def test_nobody_is_missed_before_anybody_was_looked_for(fleet: Fleet) -> None:
 
 
 def test_who_was_never_seen_is_missed_from_the_first_look_on(fleet: Fleet) -> None:
-    fleet.look(0)
-    fleet.look(50)
+    fleet.look()
+    fleet.look_on(50)
     assert fleet.unserved() == {"1.0": Unserved(NOW - 50, "no queue")}
 
 
 def test_who_was_seen_is_missed_from_when_they_were_seen_last(fleet: Fleet) -> None:
-    fleet.look(0)
-    fleet.look(50, "gpu")
+    fleet.look()
+    fleet.look_on(50, "gpu")
     assert fleet.unserved() == {}
-    fleet.look(7)
+    fleet.look_on(7)
     assert fleet.unserved() == {"1.0": Unserved(NOW - 7, "no queue")}
 
 
+def test_while_redis_was_away_nobody_was_missed(fleet: Fleet) -> None:
+    fleet.look_on(50, "gpu")
+    fleet.time += 300
+    fleet.look()
+    fleet.look_on(2)
+    assert fleet.unserved() == {"1.0": Unserved(NOW - 2, "no queue")}
+
+
 def test_a_call_whose_skill_others_can_run_by_now_has_moved(fleet: Fleet) -> None:
-    fleet.look(0)
+    fleet.look()
     fleet.workers.route_now = ""
     assert fleet.unserved()["1.0"].moved
 

@@ -139,3 +139,11 @@ def test_a_worker_takes_its_routes_again_when_redis_is_back(picky: Place, server
         after = fleet.result(fleet.submit("After.", model=model))
     for report in (before, after):
         assert (report.answer, [made.worker for made in report.tool_calls]) == ("42", [able.name])
+
+
+def test_a_fleet_for_one_submit_takes_the_calls_of_its_own_routes(place: Place) -> None:
+    (place.skills / "lab" / "SKILL.md").write_text(PICKY)
+    calls = [[python(f"print({number})", f"c{number}")] for number in range(4)]
+    done = place.cli("submit", "--model", place.script(*calls, "${c3.stdout}"), "Count.", env=ABLE)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "3\n", "")
+    assert not place.living()

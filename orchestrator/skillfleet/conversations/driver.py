@@ -17,7 +17,7 @@ from .ledger import Claim, Ledger
 from .models import Conversation, ConversationSpec, Problem
 from .moves import CallModel, DeadlinePassed, Effect, Event, ModelFailed, ModelReplied, RunTool
 from .schedule import QUEUE_TIMEOUT_S, RECOVERY_S, Sight, lease_s, lost_after_s, next_due, observe
-from .sending import Calls, Sending
+from .sending import LOOK_S, Calls, Sending
 
 ENDING_LOOK_S = 0.05
 IDLE_S = 1.0
@@ -220,7 +220,7 @@ class Driver:
 
     def _keep_leases(self) -> None:
         self.make_room()
-        while not self._over.wait(lease_s(self._recovery_s) / 3):
+        while not self._over.wait(min(LOOK_S, lease_s(self._recovery_s) / 3)):
             self.renew_leases()
             self.make_room()
 

@@ -1,5 +1,6 @@
 """The sending side of a driver: which workers a call is for, and which calls are sent now."""
 
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
@@ -11,6 +12,13 @@ from .schedule import Rooms, Unserved, awaited_queues
 
 SLOW_CALL_S = 1.0
 """How long calls are taken to last until some have been seen."""
+
+LOOK_S = 3.0
+"""Longest between two looks at who serves which route."""
+
+BLIND_S = 10.0
+"""After longer than this without one, redis was away or we stood still: who then seems gone may be about to say that
+they live."""
 
 PACE = 0.1
 """How much one call counts for the mean."""
@@ -47,14 +55,15 @@ class Sending:
         self.rooms = Rooms()
         self._call_s = SLOW_CALL_S
         self._served_at: dict[str, float] = {}
-        """By our clock, when a worker was last seen that serves the route; of '' when first somebody looked."""
+        """By our clock, when a worker was seen last that serves the route; of '' since when we look unbroken."""
+        self._looked_at = -math.inf
 
     def make_room(self) -> None:
         """As the workers have become more, or fewer."""
-        self.rooms = self._calls.rooms(self._call_s)
-        now = self._clock()
-        self._served_at.setdefault("", now)
-        self._served_at.update(dict.fromkeys(self.rooms.routes or (), now))
+        rooms, now = self._calls.rooms(self._call_s), self._clock()
+        known = {"": now} if now - self._looked_at > BLIND_S else self._served_at
+        self._served_at = known | dict.fromkeys(rooms.routes or (), now)
+        self.rooms, self._looked_at = rooms, now
 
     def note_pace(self, events: Iterable[Event]) -> None:
         for event in events:
