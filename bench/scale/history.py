@@ -16,6 +16,7 @@ from skillfleet.app import make_ledger
 from skillfleet.conversations.driver import Driver
 from skillfleet.conversations.messages import FunctionCall, Message, ToolCall, ToolDefinition
 from skillfleet.conversations.models import Conversation, ConversationSpec, Limits, Problem, ToolRun
+from skillfleet.conversations.schedule import LEAST_ROOMS, Rooms
 from skillfleet.fleet import Fleet
 from skillfleet.llm.base import ModelReply
 from skillfleet.llm.prompts import opening
@@ -60,11 +61,17 @@ class _AtOnce:
         if self._calls.claim(run.ref, "bench") != "claimed" or self._calls.commit(run.ref, result) != "recorded":
             raise BenchError(f"the ledger refused the call {run.ref}")
 
-    def queue_empty(self) -> bool:
+    def route(self, conversation: Conversation, run: ToolRun) -> str:
+        return ""
+
+    def queue_empty(self, route: str) -> bool:
         return True
 
-    def room(self, call_s: float) -> int:
-        return 4
+    def rooms(self, call_s: float) -> Rooms:
+        return LEAST_ROOMS
+
+    def why_not(self, conversation: Conversation, run: ToolRun) -> str:
+        return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,29 +1,27 @@
 """The only place where the orchestrator's parts are wired together."""
 
-import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 import redis
-from kombu.exceptions import OperationalError
 
 from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.blobs import Blobs
-from skillfleet_workers.wire.celery import make_celery, send_call
+from skillfleet_workers.wire.celery import make_celery
 from skillfleet_workers.wire.connection import RedisUrls, SettingsError, worker_name
-from skillfleet_workers.wire.contract import CallMessage
 from skillfleet_workers.wire.presence import LiveProcess, Presence, live_processes
 
+from .calls import CeleryCalls
+from .catalogs import Catalogs
 from .conversations.asking import Models
 from .conversations.driver import Driver
-from .conversations.models import Conversation, ConversationSpec, Problem, ToolRun
+from .conversations.models import ConversationSpec, Problem
 from .conversations.redis_ledger import RedisLedger
-from .conversations.schedule import lease_s, room_for
+from .conversations.schedule import lease_s
 from .llm.adapters import adapted, registered
 from .llm.base import LanguageModel
 from .llm.openai import OpenAIModel
@@ -31,39 +29,7 @@ from .llm.scripted import ScriptedModel
 from .settings import OrchestratorSettings
 
 if TYPE_CHECKING:
-    from celery import Celery
-
-log = logging.getLogger(__name__)
-
-
-Workers = Callable[[], Sequence[LiveProcess]]
-
-
-class CeleryCalls:
-    """The tool queue in Celery."""
-
-    def __init__(
-        self,
-        app: "Celery",
-        broker: redis.Redis,
-        queue: str,
-        blobs: Blobs,
-        workers: Workers,
-    ) -> None:
-        self._app, self._broker, self._queue, self._blobs, self._workers = app, broker, queue, blobs, workers
-
-    def send(self, conversation: Conversation, run: ToolRun) -> None:
-        message = CallMessage(ref=run.ref, request=run.request, skills=conversation.spec.skills, sent_at=time.time())
-        try:
-            send_call(self._app, run.task.name, self._blobs.referred(message))
-        except (OperationalError, redis.RedisError) as error:
-            log.warning("call %s was not sent, and will be: %s", run.ref.task_id, error)
-
-    def queue_empty(self) -> bool:
-        return self._broker.llen(self._queue) == 0
-
-    def room(self, call_s: float) -> int:
-        return room_for(sum(worker.slots for worker in self._workers()), call_s)
+    pass
 
 
 def models_of(settings: OrchestratorSettings) -> Models:
@@ -105,13 +71,19 @@ def make_driver(
     settings: OrchestratorSettings, ledger: RedisLedger, *, queue: str = "", only: set[str] | None = None
 ) -> Driver:
     """`queue`: where calls go, the fleet's own by default."""
-    name = queue or keys.task_queue(settings.fleet)
+    ttl_s = settings.result_ttl_hours * 3600
+
+    def workers() -> list[LiveProcess]:
+        return [one for one in live_processes(ledger.client, settings.fleet) if one.serves(queue)]
+
+    catalogs = Catalogs(ledger.client, ttl_s, workers)
     calls = CeleryCalls(
         make_celery(settings, queue=queue, sends_only=True),
         RedisUrls.of(settings).client(broker=True),
-        name,
-        Blobs(ledger.client, settings.result_ttl_hours * 3600),
-        lambda: [one for one in live_processes(ledger.client, settings.fleet) if one.serves(queue)],
+        queue or keys.task_queue(settings.fleet),
+        Blobs(ledger.client, ttl_s),
+        workers,
+        catalogs,
     )
     return Driver(
         ledger,
@@ -121,7 +93,9 @@ def make_driver(
         only=only,
         grace_s=0 if only is not None else settings.grace_s,
         recovery_s=settings.recovery_s,
+        catalogs=catalogs,
         description_budget=settings.skill_description_budget,
+        queue_timeout_s=settings.queue_timeout_s,
     )
 
 

@@ -20,6 +20,7 @@ class OrchestratorSettings(FleetSettings):
     )
     slots: int = Field(default=32, ge=1, le=2000, validation_alias="SKILLFLEET_SLOTS")
     tenant_slots: int = Field(default=0, ge=0, validation_alias="SKILLFLEET_TENANT_SLOTS")
+    queue_timeout_s: int = Field(default=120, ge=1, le=7 * 86400, validation_alias="SKILLFLEET_QUEUE_TIMEOUT_SECONDS")
     recovery_s: int = Field(default=10, ge=3, le=3600, validation_alias="SKILLFLEET_RECOVERY_SECONDS")
 
     @field_validator("llm_api_key", "llm_api_base_url", "llm_model_name")

@@ -10,7 +10,7 @@ from tests.conversation_steps import asks, list_skills, make_spec, says
 from skillfleet.conversations.ledger import LEASE_S, Nothing, Written
 from skillfleet.conversations.models import ConversationSpec, ToolRun
 from skillfleet.conversations.moves import Submitted, ToolUnstarted
-from skillfleet.conversations.schedule import LEAST_ROOM, OVERTAKEN_S, RESEND_AFTER_S
+from skillfleet.conversations.schedule import LEAST_ROOM, OVERTAKEN_S, RESEND_AFTER_S, Rooms
 from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import CallRef
 
@@ -44,7 +44,7 @@ def call(world: World, name: str, tenant: str = "default", **more: Any) -> None:
 
 
 def released(world: World, room: int = LEAST_ROOM) -> list[str]:
-    return list(world.ledger.release_calls(room))
+    return list(world.ledger.release_calls(Rooms(room)))
 
 
 def start(world: World, name: str) -> str:
@@ -211,7 +211,7 @@ def test_a_call_that_later_ones_have_overtaken_can_be_told(world: World) -> None
     call(world, "latest")
     start(world, "later")
     claim = claimed(world, "lost")
-    assert claim.records["1.0"].sent_at + OVERTAKEN_S < claim.overtaken_at
+    assert claim.records["1.0"].sent_at + OVERTAKEN_S < claim.overtaken_at[""]
 
 
 def test_a_call_that_stands_nowhere_is_found_at_the_next_look(world: World) -> None:

@@ -18,6 +18,7 @@ from skillfleet.conversations.driver import Driver
 from skillfleet.conversations.ledger import Claim
 from skillfleet.conversations.models import Conversation, ToolRun
 from skillfleet.conversations.redis_ledger import RedisLedger
+from skillfleet.conversations.schedule import LEAST_ROOMS, Rooms
 from skillfleet.events import EventType, LiveType
 from skillfleet.llm.scripted import ScriptedModel
 from skillfleet_workers.wire import keys
@@ -77,11 +78,17 @@ class Worker:
         result = CallResult(status="succeeded", shown=f"result of {run.key}", worker="today")
         assert self._calls.commit(run.ref, result) == "recorded"
 
-    def queue_empty(self) -> bool:
+    def route(self, conversation: Conversation, run: ToolRun) -> str:
+        return ""
+
+    def queue_empty(self, route: str) -> bool:
         return True
 
-    def room(self, call_s: float) -> int:
-        return 4
+    def rooms(self, call_s: float) -> Rooms:
+        return LEAST_ROOMS
+
+    def why_not(self, conversation: Conversation, run: ToolRun) -> str:
+        return ""
 
 
 @contextmanager

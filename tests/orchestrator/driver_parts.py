@@ -14,7 +14,7 @@ from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.memory_store import MemoryStore
 from skillfleet.conversations.messages import Message, ToolDefinition
 from skillfleet.conversations.models import Conversation, ConversationSpec, Problem, ToolRun
-from skillfleet.conversations.schedule import LEAST_ROOM
+from skillfleet.conversations.schedule import LEAST_ROOM, Rooms
 from skillfleet.events import Entry
 from skillfleet.llm.base import LanguageModel, ModelReply
 from skillfleet.llm.scripted import ScriptedModel
@@ -57,11 +57,17 @@ class Workers:
         if len(self.sent) > self.losing:
             self.queue.put(run.ref)
 
-    def queue_empty(self) -> bool:
+    def route(self, conversation: Conversation, run: ToolRun) -> str:
+        return ""
+
+    def queue_empty(self, route: str) -> bool:
         return self.queue.empty()
 
-    def room(self, call_s: float) -> int:
-        return self.places
+    def rooms(self, call_s: float) -> Rooms:
+        return Rooms(self.places)
+
+    def why_not(self, conversation: Conversation, run: ToolRun) -> str:
+        return ""
 
     def serve(self, stop: threading.Event) -> None:
         while not stop.is_set():

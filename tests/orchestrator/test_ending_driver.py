@@ -14,7 +14,7 @@ from skillfleet.conversations.ledger import Claim, Nothing, Written
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.messages import Message, ToolCall, ToolDefinition
 from skillfleet.conversations.models import Conversation, ToolRun
-from skillfleet.conversations.schedule import LEAST_ROOM
+from skillfleet.conversations.schedule import LEAST_ROOMS, Rooms
 from skillfleet.events import Told
 from skillfleet.llm.base import ModelReply
 
@@ -113,12 +113,12 @@ class Forgetful(MemoryLedger):
         told: Sequence[Told],
         due: float | None,
         sends: Sequence[ToolRun] = (),
-        room: int = LEAST_ROOM,
+        rooms: Rooms = LEAST_ROOMS,
     ) -> Written | None:
         if self.failures:
             self.failures -= 1
             raise redis.ConnectionError("gone")
-        return super().commit(fence, after, told, due, sends, room)
+        return super().commit(fence, after, told, due, sends, rooms)
 
 
 def test_what_was_in_hand_when_redis_was_lost_goes_on_when_it_is_back(place: Place) -> None:

@@ -36,7 +36,7 @@ LONG_AGO = NOW - 10 * LOST_AFTER_S
 
 
 def looks(conversation: Conversation, records: dict[str, CallRecord], *, pause: bool) -> list[Event]:
-    return observe(conversation, records, Sight(NOW + 100, pause=pause, queue_empty=True))
+    return observe(conversation, records, Sight(NOW + 100, pause=pause, empty_queues={""}))
 
 
 @pytest.mark.parametrize("conversation", [queued(), awaiting_model(), TWO], ids=["queued", "asking", "calling"])

@@ -72,7 +72,11 @@ def seen(
     queue_empty: bool = False,
     overtaken_at: float = 0.0,
 ) -> list[Event]:
-    return observe(conversation, records, Sight(now, cancel, queue_empty=queue_empty, overtaken_at=overtaken_at))
+    return observe(
+        conversation,
+        records,
+        Sight(now, cancel, empty_queues={""} if queue_empty else (), overtaken_at={"": overtaken_at}),
+    )
 
 
 def test_a_queued_conversation_begins() -> None:
@@ -226,7 +230,7 @@ def test_silence_while_redis_was_out_of_reach_proves_nothing() -> None:
     calling = awaiting_calls(list_skills("a"))
     silent = {"1.0": started(beat_at=NOW)}
     later = NOW + 60
-    alone = Sight(later, queue_empty=True)
+    alone = Sight(later, empty_queues={""})
     assert observe(calling, silent, alone) == [ToolLost("1.0")]
     assert observe(calling, silent, replace(alone, listening_since=later - 1)) == []
     assert next_due(calling, silent, Sight(later, listening_since=later - 1)) == later - 1 + LOST_AFTER_S

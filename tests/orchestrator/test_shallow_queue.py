@@ -27,14 +27,14 @@ def test_few_calls_stand_in_the_tool_queue_and_each_is_sent_once(place: Place) -
     send = place.workers.send
 
     def counting(conversation: Conversation, run: ToolRun) -> None:
-        depths.append(len(place.store.sent))
+        depths.append(len(place.store.places[""].sent))
         send(conversation, run)
 
     place.workers.send = counting  # type: ignore[method-assign]
     submit(place, *NAMES)
     with place.driving():
-        place.until(lambda: len(place.store.sent) == LEAST_ROOM, "all places are taken")
-        place.until(lambda: sum(map(len, place.store.waiting.members.values())) == 4, "the others wait")
+        place.until(lambda: len(place.store.places[""].sent) == LEAST_ROOM, "all places are taken")
+        place.until(lambda: sum(map(len, place.store.places[""].waiting.members.values())) == 4, "the others wait")
         with place.working():
             assert [place.ended(name).answer for name in NAMES] == ["42"] * len(NAMES)
     assert max(depths) == LEAST_ROOM
@@ -49,7 +49,7 @@ def test_calls_that_wait_are_sent_while_every_slot_waits_for_a_model(place: Plac
 
     submit(place, *NAMES)
     with place.driving(models, slots=1):
-        place.until(lambda: sum(map(len, place.store.waiting.members.values())) == 4, "calls wait")
+        place.until(lambda: sum(map(len, place.store.places[""].waiting.members.values())) == 4, "calls wait")
         place.ledger.submit(make_spec("thinking"))
         assert held.asked.wait(PATIENCE_S)
         with place.working():

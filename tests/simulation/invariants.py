@@ -82,12 +82,15 @@ class Invariants:
     def _look_at_places(self, position: Conversation) -> None:
         """Nothing leaks a place in the tool queue, nor waits for one in vain."""
         store, wanted = self._store, {run.ref.call_id for run in position.with_workers}
-        waiting = {call_id for members in store.waiting.members.values() for call_id in members}
-        claim_that(not waiting & store.sent.keys(), "a call that has a place waits for none", position.id)
-        kept = {call for call in waiting | store.sent.keys() if call.startswith(f"{position.id}.")}
+        queues = list(store.places.values())
+        waiting = [call_id for one in queues for members in one.waiting.members.values() for call_id in members]
+        sent = [call_id for one in queues for call_id in one.sent]
+        claim_that(len({*waiting, *sent}) == len(waiting + sent), "a call stands in one queue, once", position.id)
+        kept = {call for call in (*waiting, *sent) if call.startswith(f"{position.id}.")}
         claim_that(kept <= wanted, "only calls that are out have places", (position.id, kept, wanted))
         claim_that(not kept or position.status != "paused", "what is paused has no places", (position.id, kept))
-        claim_that(len(store.sent) <= self.room, "the tool queue is shallow", (len(store.sent), self.room))
+        deepest = max((len(one.sent) for one in queues), default=0)
+        claim_that(deepest <= self.room, "the tool queues are shallow", (deepest, self.room))
 
     def began(self, ref: CallRef, effects: str) -> None:
         record = self.records[ref.conversation_id]

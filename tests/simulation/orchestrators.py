@@ -11,7 +11,7 @@ from skillfleet.conversations.ledger import LEASE_S, Accepted, Claim, Ledger, No
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.messages import Message, ToolDefinition
 from skillfleet.conversations.models import Conversation, ConversationSpec, Problem, ToolRun
-from skillfleet.conversations.schedule import LEAST_ROOM
+from skillfleet.conversations.schedule import LEAST_ROOMS, Rooms
 from skillfleet.events import Told
 from skillfleet.llm.base import ModelReply
 
@@ -44,9 +44,9 @@ class SimulatedLedger(MemoryLedger):
 
         return self._place.reach(self._process, f"begin {spec.id}", act)
 
-    def claim(self, only: str | None = None, room: int = LEAST_ROOM) -> Claim | Nothing:
+    def claim(self, only: str | None = None, rooms: Rooms = LEAST_ROOMS) -> Claim | Nothing:
         def act() -> Claim | Nothing:
-            found = self._inner.claim(only, room)
+            found = self._inner.claim(only, rooms)
             if isinstance(found, Claim):
                 self._note(f"claims {found.conversation.id} with fence {found.fence}")
                 self._place.store.ready.served(found.conversation.id)
@@ -62,13 +62,13 @@ class SimulatedLedger(MemoryLedger):
         told: Sequence[Told],
         due: float | None,
         sends: Sequence[ToolRun] = (),
-        room: int = LEAST_ROOM,
+        rooms: Rooms = LEAST_ROOMS,
     ) -> Written | None:
         def act() -> Written | None:
             done = self._place.invariants.written(
                 after.id,
                 fence,
-                partial(self._inner.commit, fence, after, told, due, sends, room),
+                partial(self._inner.commit, fence, after, told, due, sends, rooms),
                 lets_go=lambda done: after.terminal or due is not None or not done,
             )
             what = ", ".join(kind for kind, _ in told) or "nothing"
@@ -80,8 +80,8 @@ class SimulatedLedger(MemoryLedger):
     def awake_s(self) -> float:
         return self._inner.awake_s()
 
-    def release_calls(self, room: int) -> tuple[str, ...]:
-        return self._place.reach(self._process, "release calls", partial(self._inner.release_calls, room))
+    def release_calls(self, rooms: Rooms) -> tuple[str, ...]:
+        return self._place.reach(self._process, "release calls", partial(self._inner.release_calls, rooms))
 
     def calls(self, call_ids: Sequence[str]) -> list[tuple[Conversation, ToolRun]]:
         return self._place.reach(self._process, "load calls", partial(self._inner.calls, call_ids))
@@ -174,11 +174,17 @@ class Orchestrator:
         self.place.queue.put(conversation, run)
         self.place.trouble(self.process, f"after it sent {run.ref.task_id}")
 
-    def queue_empty(self) -> bool:
-        return self.place.reach(self.process, "look at the queue", lambda: not self.place.queue.waiting)
+    def route(self, conversation: Conversation, run: ToolRun) -> str:
+        return self.place.route_of(run.request) or (run.route if self.place.routed else "")
 
-    def room(self, call_s: float) -> int:
-        return self.place.room
+    def queue_empty(self, route: str) -> bool:
+        return self.place.reach(self.process, "look at the queue", lambda: not self.place.queue.waiting[route])
+
+    def rooms(self, call_s: float) -> Rooms:
+        return self.place.rooms()
+
+    def why_not(self, conversation: Conversation, run: ToolRun) -> str:
+        return ""
 
     def fence_here(self) -> int:
         """Of the slot that runs."""

@@ -1,15 +1,16 @@
 """What the processes of a run share: redis, the tool queue, and the trouble at their doors."""
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import redis
 
 from skillfleet.conversations.ledger import LEASE_S
-from skillfleet.conversations.memory_store import MemoryStore
+from skillfleet.conversations.memory_store import CallPlaces, MemoryStore
 from skillfleet.conversations.models import Conversation, ToolRun
-from skillfleet.conversations.schedule import LOST_AFTER_S
+from skillfleet.conversations.schedule import LOST_AFTER_S, Rooms
 from skillfleet_workers.wire.contract import CallMessage
 
 from .invariants import Invariants
@@ -19,6 +20,8 @@ from .world import Died, Fibre, Process, World
 
 Answer = TypeVar("Answer")
 LATE_S = 30.0
+PICKY = "pdf"
+"""The skill, and its route where it has one."""
 
 
 def a_while(world: World) -> float:
@@ -34,7 +37,7 @@ class BellStore(MemoryStore):
         super().__init__(world.clock)
         self._world = world
         self.ready: WatchedQueue = WatchedQueue("conversations")
-        self.waiting = WatchedCalls("calls")
+        self.places = defaultdict(lambda: CallPlaces(WatchedCalls("calls")))
         self.bell_lost = 0.0
         self.listening: list[Fibre] = []
 
@@ -56,6 +59,10 @@ class Place:
     """Of each orchestrator."""
     room: int = 4
     down_until: float = 0.0
+    routed: bool = False
+    """Whether only some workers can run the calls of one skill."""
+    servers: Callable[[], int] = lambda: 0
+    """How many of those live."""
     disturbances: int = 0
     """Whatever may make somebody pay for a model's reply that nobody records."""
     queue: "ToolQueue" = field(init=False)
@@ -72,6 +79,12 @@ class Place:
     @property
     def down(self) -> bool:
         return self.world.now < self.down_until
+
+    def route_of(self, request: Mapping[str, Any]) -> str:
+        return PICKY if self.routed and request.get("skill_name") == PICKY else ""
+
+    def rooms(self) -> Rooms:
+        return Rooms(self.room, {PICKY: self.room} if self.routed and self.servers() else {})
 
     def trouble(self, process: Process, what: str) -> None:
         """At the door of redis, from within a fibre of an orchestrator."""
@@ -106,7 +119,8 @@ class ToolQueue:
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self.waiting: list[CallMessage] = []
+        self.waiting: dict[str, list[CallMessage]] = {"": [], PICKY: []}
+        """By route."""
         self.arrived: Callable[[], None] = lambda: None
 
     def put(self, conversation: Conversation, run: ToolRun) -> None:
@@ -117,19 +131,21 @@ class ToolQueue:
             return
         for _ in range(1 + world.chance(weather.message_twice)):
             late = world.chance(weather.message_late)
-            world.after(world.random.uniform(0, LATE_S if late else 0.01), lambda: self._arrive(message))
+            world.after(world.random.uniform(0, LATE_S if late else 0.01), lambda: self.arrive(run.route, message))
 
     def flush(self) -> None:
-        self._place.world.note("broker", f"is flushed: {len(self.waiting)} gone")
-        self.waiting.clear()
+        self._place.world.note("broker", f"is flushed: {sum(map(len, self.waiting.values()))} gone")
+        for waiting in self.waiting.values():
+            waiting.clear()
 
-    def take(self) -> CallMessage | None:
+    def take(self, routes: Iterable[str]) -> CallMessage | None:
         """In their order, but in the weather in which messages are late."""
-        if not self.waiting:
+        waiting = next((waiting for route in routes if (waiting := self.waiting[route])), None)
+        if not waiting:
             return None
         mixed = self._place.weather.message_late > 0
-        return self.waiting.pop(self._place.world.random.randrange(len(self.waiting)) if mixed else 0)
+        return waiting.pop(self._place.world.random.randrange(len(waiting)) if mixed else 0)
 
-    def _arrive(self, message: CallMessage) -> None:
-        self.waiting.append(message)
+    def arrive(self, route: str, message: CallMessage) -> None:
+        self.waiting[route].append(message)
         self.arrived()

@@ -9,7 +9,7 @@ from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.memory_store import Kept
 from skillfleet.conversations.models import Conversation, ToolRun
 from skillfleet.conversations.moves import Effect, RunTool
-from skillfleet.conversations.schedule import LEAST_ROOM, Sight
+from skillfleet.conversations.schedule import LEAST_ROOMS, Rooms, Sight
 from skillfleet.events import Told
 
 from .run import Bug
@@ -25,8 +25,8 @@ class UnfencedLedger(MemoryLedger):
 class ForgetfulLedger(MemoryLedger):
     """What is claimed is due no more: it was taken from the queue, as many queues do."""
 
-    def claim(self, only: str | None = None, room: int = LEAST_ROOM) -> Claim | Nothing:
-        found = super().claim(only, room)
+    def claim(self, only: str | None = None, rooms: Rooms = LEAST_ROOMS) -> Claim | Nothing:
+        found = super().claim(only, rooms)
         if isinstance(found, Claim):
             self._store.due.pop(found.conversation.id)
         return found
@@ -59,9 +59,7 @@ class HastyDriver(Driver):
         began: float,
         sight: Sight,
     ) -> bool:
-        for effect in effects:
-            if isinstance(effect, RunTool):
-                self._calls.send(after, effect.run)
+        self._sending.send([effect.run.ref.call_id for effect in effects if isinstance(effect, RunTool)], after)
         return super()._commit(claim, before, after, effects, began, sight)
 
 
@@ -75,12 +73,12 @@ class SecretiveLedger(MemoryLedger):
         told: Sequence[Told],
         due: float | None,
         sends: Sequence[ToolRun] = (),
-        room: int = LEAST_ROOM,
+        rooms: Rooms = LEAST_ROOMS,
     ) -> Written | None:
         if after.terminal:
             spec = after.spec.model_copy(update={"parent_call": ""})
             after = after.model_copy(update={"spec": spec})
-        return super().commit(fence, after, told, due, sends, room)
+        return super().commit(fence, after, told, due, sends, rooms)
 
 
 class OrphaningLedger(MemoryLedger):
@@ -93,12 +91,12 @@ class OrphaningLedger(MemoryLedger):
         told: Sequence[Told],
         due: float | None,
         sends: Sequence[ToolRun] = (),
-        room: int = LEAST_ROOM,
+        rooms: Rooms = LEAST_ROOMS,
     ) -> Written | None:
         kept = self._held(after.id, fence)
         if kept is not None and after.terminal:
             kept.calls = {key: replace(record, begun="") for key, record in kept.calls.items()}
-        return super().commit(fence, after, told, due, sends, room)
+        return super().commit(fence, after, told, due, sends, rooms)
 
 
 PLANTED = {

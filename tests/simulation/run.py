@@ -88,6 +88,10 @@ class Run:
         for number in range(random.randint(1, 3)):
             self._new_worker(f"w{number + 1}")
         self.place.queue.arrived = self._arrived
+        self.place.servers = lambda: sum(one.picky and not one.process.dead for one in self.workers)
+        self.place.routed = random.random() < 0.5
+        for _ in range(self.place.weather.changes):
+            self.world.after(random.uniform(0, TROUBLE_S), self._change)
         for story in self.stories:
             self.world.after(story.submitted_at, partial(self._submit, story))
         for _ in range(self.place.weather.outages):
@@ -182,6 +186,12 @@ class Run:
         self.place.disturbances += 1
         self.place.down_until = self.place.store.awake_since = max(self.place.down_until, self.world.now + seconds)
 
+    def _change(self) -> None:
+        """Of what workers can run; `_arrived`: those that go on to hear another queue find what waits there."""
+        self.place.routed = not self.place.routed
+        self.world.note("workers", "part of them serve a route" if self.place.routed else "all can run all")
+        self._arrived()
+
     def _hand_over(self) -> None:
         living = [one for one in self.orchestrators if not one.process.dead]
         if living:
@@ -205,7 +215,9 @@ class Run:
         left = [ref.task_id for worker in self.workers if not worker.process.dead for ref in worker.running]
         claim_that(not left, "nothing is left running", left)
         store = self.place.store
-        kept = (store.sent, *store.waiting.members.values(), *store.ready.members.values(), store.due)
+        queues = store.places.values()
+        waiting = [members for one in queues for members in one.waiting.members.values()]
+        kept = (*waiting, *(one.sent for one in queues), *store.ready.members.values(), store.due)
         claim_that(not any(kept), "nobody keeps a place", kept)
 
 

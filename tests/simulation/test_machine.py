@@ -23,7 +23,7 @@ from skillfleet.conversations.memory_calls import MemoryCallLedger
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.messages import Message, ToolDefinition
 from skillfleet.conversations.models import Conversation, ConversationSpec, Problem, ToolRun
-from skillfleet.conversations.schedule import LOST_AFTER_S, RESEND_AFTER_S
+from skillfleet.conversations.schedule import LOST_AFTER_S, RESEND_AFTER_S, Rooms
 from skillfleet.llm.base import ModelReply
 from skillfleet_workers.wire.calls import CallResult
 from skillfleet_workers.wire.contract import CallMessage, CallRef
@@ -68,11 +68,17 @@ class Machine(RuleBasedStateMachine):
     def send(self, conversation: Conversation, run: ToolRun) -> None:
         self.hints.append(CallMessage(ref=run.ref, request=run.request))
 
-    def queue_empty(self) -> bool:
+    def route(self, conversation: Conversation, run: ToolRun) -> str:
+        return self.place.route_of(run.request)
+
+    def queue_empty(self, route: str) -> bool:
         return not self.hints
 
-    def room(self, call_s: float) -> int:
-        return self.place.room
+    def rooms(self, call_s: float) -> Rooms:
+        return self.place.rooms()
+
+    def why_not(self, conversation: Conversation, run: ToolRun) -> str:
+        return ""
 
     @rule(seed=st.integers(0, 10_000))
     @precondition(lambda self: len(self.names) < 3)
@@ -120,6 +126,11 @@ class Machine(RuleBasedStateMachine):
         if keeps:
             self.driver.renew_leases()
 
+    @rule(routed=st.booleans(), servers=st.integers(0, 1))
+    def workers_change(self, routed: bool, servers: int) -> None:
+        self.place.routed, self.place.servers = routed, lambda: servers
+        self.driver.make_room()
+
     @rule()
     def broker_is_flushed(self) -> None:
         self.hints.clear()
@@ -136,6 +147,7 @@ class Machine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Now everybody does their part."""
+        self.workers_change(True, 1)
         for name in self.names:
             self.ledger.resume(name)
         for _ in range(ROUNDS):

@@ -24,6 +24,7 @@ class Weather:
     outages: int = 0
     flushes: int = 0
     handovers: int = 0
+    changes: int = 0
 
 
 WORST = Weather(
@@ -43,6 +44,7 @@ WORST = Weather(
     outages=3,
     flushes=3,
     handovers=3,
+    changes=3,
 )
 
 

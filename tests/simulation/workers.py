@@ -9,7 +9,7 @@ from skillfleet_workers.wire.calls import CallResult
 from skillfleet_workers.wire.contract import CallMessage, CallRef
 
 from .invariants import Invariants
-from .place import Place, a_while
+from .place import PICKY, Place, a_while
 from .stories import FLAKY, RETRIES, poisonous, shown_for, told_effects, told_governing
 from .world import Process
 
@@ -27,6 +27,15 @@ class Worker:
     running: dict[CallRef, CallResult] = field(default_factory=dict)
     beating: bool = False
 
+    @property
+    def picky(self) -> bool:
+        """Whether it can run the skill that not all can, where that is so."""
+        return self.name.startswith("w1")
+
+    @property
+    def routes(self) -> list[str]:
+        return ["", PICKY] if self.place.routed and self.picky else [""]
+
     def __post_init__(self) -> None:
         self.process = Process(self.place.world, self.name)
         self._calls = MemoryCallLedger(self.place.store)
@@ -43,8 +52,12 @@ class Worker:
         if self.place.down:
             self.process.after(BROKER_BACK_S, self._look)
             return
-        message = self.place.queue.take() if len(self.running) < THREADS else None
-        if message is not None:
+        message = self.place.queue.take(self.routes) if len(self.running) < THREADS else None
+        if message is not None and self.place.route_of(message.request) not in self.routes and self.place.servers():
+            self.place.world.note(self.name, f"passes {message.ref.task_id} on")
+            self.place.queue.arrive(PICKY, message)
+            self.look_soon()
+        elif message is not None:
             self._unless_struck(f"with {message.ref.task_id} in hand", partial(self._claim, message))
             self.look_soon()
 

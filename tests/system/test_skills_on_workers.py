@@ -55,7 +55,8 @@ def process(place: Place, *command: str, path: Path | None = None) -> Iterator[L
     before = {one.pid for one in living(place)}
     started = place.start(*command, env={"SKILLFLEET_SCRIPT_PATH": str(path)} if path else None)
     try:
-        yield wait_for(lambda: next((one for one in living(place) if one.pid == started.pid), None), "it lives")
+        wait_for(lambda: started.pid in {one.pid for one in living(place)}, "it lives")
+        yield next(one for one in living(place) if one.pid == started.pid)
         assert started.pid not in before
     finally:
         if started.poll() is None:
@@ -68,7 +69,7 @@ def living(place: Place) -> list[LiveProcess]:
 
 def catalogs(place: Place) -> Catalogs:
     client = RedisUrls.of(place.settings).client()
-    return Catalogs(client, place.settings.fleet, 3600, lambda: [one for one in living(place) if one.serves("")])
+    return Catalogs(client, 3600, lambda: [one for one in living(place) if one.serves("")])
 
 
 def offered(place: Place, name: str = "frobbing") -> bool:

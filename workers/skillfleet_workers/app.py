@@ -1,5 +1,6 @@
 """A worker process, wired: Celery app, tools, runtime, heartbeat, control channel, presence."""
 
+import hashlib
 import logging
 import os
 import signal
@@ -9,7 +10,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import redis
 from celery import Celery
 from celery.apps import worker as celery_worker
 from celery.worker import state as celery_state
@@ -19,6 +22,7 @@ from .ending import Ending
 from .environments.build import Environments
 from .heartbeat import Heartbeat
 from .pool import Pool
+from .routing import Routing
 from .runtimes.host import host_runtime
 from .runtimes.isolation import at_least
 from .scratch import scratch_folder
@@ -33,25 +37,29 @@ from .wire.blobs import Blobs
 from .wire.calls import CallLedger
 from .wire.celery import make_celery
 from .wire.connection import RedisUrls, SettingsError, worker_name
-from .wire.keys import FleetKeys
-from .wire.presence import LiveProcess, Presence
+from .wire.keys import FleetKeys, route_queue
+from .wire.presence import LiveProcess, Presence, live_processes
+from .wire.published import PublishedSkill, Snapshot
+from .wire.snapshots import Snapshots
 
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 @dataclass(frozen=True, slots=True)
 class Wired:
-    """The app with its tasks, the worker's name, and what proves that its calls live."""
+    """The app with its tasks, the worker's name, what proves that its calls live, and whose calls it takes."""
 
     app: Celery
     name: str
     heartbeat: Heartbeat
+    routing: Routing
 
 
 class Worker(celery_worker.Worker):
     """Celery's, whose end is ours: its own waits for what runs, however long."""
 
     ending: Ending
+    consumer: Any
 
     def install_platform_tweaks(self, worker: object) -> None:
         """No handlers of signals."""
@@ -112,14 +120,16 @@ def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> I
     app.conf.worker_consumer = f"{__package__}.consumer:Consumer"
     blobs = Blobs(client, settings.result_ttl_hours * 3600)
     terms = SkillTerms(catalog, lambda skill: runtime.isolation_of(skill, skill.root))
-    register_tasks(app, toolbox, CallRunner(ledger, heartbeat, name, terms, blobs))
+    routing = _routing(settings, client, catalog, name, queue)
+    register_tasks(app, toolbox, CallRunner(ledger, heartbeat, name, terms, blobs, elsewhere=routing.elsewhere))
     since = time.time()
 
     def describe() -> LiveProcess:
-        skills = tuple(skill.name for skill in catalog.list(None))
+        routing.look()
         return LiveProcess(
             role="worker", name=name, pid=os.getpid(), since=since, lone=lone, queue=queue,
-            slots=settings.concurrency, skills=skills, isolation=runtime.isolation, runtimes=runtime.names,
+            slots=settings.concurrency, skills=tuple(skill.name for skill in catalog.list(None)),
+            isolation=runtime.isolation, runtimes=runtime.names, snapshot=routing.own.id, routes=routing.routes,
         )  # fmt: skip
 
     presence = Presence(client, settings.fleet, describe)
@@ -127,12 +137,39 @@ def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> I
     control.start()
     presence.start()
     try:
-        yield Wired(app, name, heartbeat)
+        yield Wired(app, name, heartbeat, routing)
     finally:
         presence.close()
         control.close()
         heartbeat.close()
         runtime.close()
+
+
+def _routing(settings: WorkerSettings, client: redis.Redis, catalog: SkillCatalog, name: str, queue: str) -> Routing:
+    return Routing(
+        Snapshots(client, settings.result_ttl_hours * 3600),
+        lambda: snapshot_of(catalog, settings.worker_queues),
+        lambda: [one for one in live_processes(client, settings.fleet) if one.serves(queue) and one.name != name],
+    )
+
+
+def snapshot_of(catalog: SkillCatalog, queues: frozenset[str]) -> Snapshot:
+    """What is published of the skills of a catalog."""
+    published = []
+    for skill in catalog.list(None):
+        served = not skill.queue or skill.queue in queues
+        published.append(
+            PublishedSkill(
+                name=skill.name,
+                version=skill.version,
+                digest=hashlib.sha256(f"{skill.name}@{skill.version}".encode()).hexdigest(),
+                description=skill.description,
+                eligible=served,
+                reason="" if served else f"no queue {skill.queue!r} on this worker",
+                route=skill.queue,
+            )
+        )
+    return Snapshot(skills=tuple(published))
 
 
 def run_worker(settings: WorkerSettings, *, queue: str = "", lone: bool = False) -> int:
@@ -163,10 +200,15 @@ def serve(parts: Wired, settings: WorkerSettings, *, grace_s: float, stalled_aft
     for number in ENDING:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
             signal.signal(number, lambda *_: worker.end())
-    queues = [queue.name for queue in parts.app.conf.task_queues]
+    own_queue = parts.app.conf.task_default_queue
+
+    def queues() -> frozenset[str]:
+        return frozenset(route_queue(own_queue, route) for route in parts.routing.routes)
+
+    parts.routing.follow = lambda: worker.consumer.take_from(queues())
     with RedisUrls.of(settings).client(broker=True) as broker:
         watchdog = Watchdog(
-            waiting=lambda: sum(broker.llen(name) for name in queues),
+            waiting=lambda: sum(broker.llen(name) for name in (own_queue, *queues())),
             taken=lambda: celery_state.all_total_count[0],
             free=lambda: parts.heartbeat.takes_calls and parts.heartbeat.busy < settings.concurrency,
             stalled=lambda: worker.end(STALLED_EXIT),
@@ -174,5 +216,6 @@ def serve(parts: Wired, settings: WorkerSettings, *, grace_s: float, stalled_aft
         )
         with closing(watchdog):
             watchdog.start()
+            parts.routing.follow()
             worker.start()
     return int(worker.exitcode or 0)

@@ -9,6 +9,8 @@ from typing import Any
 
 from celery.worker import consumer
 
+from .wire.celery import celery_queue
+
 BATCH_S = 0.5
 RECONNECT_S = 1.0
 
@@ -21,6 +23,30 @@ class Consumer(consumer.Consumer):
     task_consumer: Any
     connection_errors: tuple[type[Exception], ...]
     _batch_is_due = False
+    _followed: frozenset[str] = frozenset()
+    wanted_queues: frozenset[str] = frozenset()
+    """What it is to consume besides its own queue."""
+
+    def on_ready(self) -> None:
+        """Its loop begins, also after redis was away."""
+        super().on_ready()
+        self._follow_queues()
+
+    def take_from(self, queues: frozenset[str]) -> None:
+        """From these besides its own. Safe in any thread."""
+        self.wanted_queues = queues
+        if queues != self._followed:
+            self.call_soon(self._follow_queues)
+
+    def _follow_queues(self) -> None:
+        """In its loop. A read that is under way ends within a second, and what it brings is put back where it was."""
+        wanted = self.wanted_queues
+        for name in sorted(wanted - self._followed):
+            self.app.amqp.queues.add(celery_queue(name))
+            self.add_task_queue(name)
+        for name in sorted(self._followed - wanted):
+            self.cancel_task_queue(name)
+        self._followed = wanted
 
     def connect(self) -> Any:
         """Celery drops what was buffered while redis was away."""

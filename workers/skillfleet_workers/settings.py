@@ -13,6 +13,7 @@ from .wire.connection import FleetSettings, expanded
 from .wire.contract import MAX_TIMEOUT_SECONDS
 from .wire.execution import Isolation
 from .wire.published import QUEUE_NAME, QUEUE_RULE
+from .wire.settings_errors import EMPTY
 from .wire.shown import short
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
@@ -64,6 +65,8 @@ class WorkerSettings(FleetSettings):
     def _names(cls, value: object) -> object:
         if not isinstance(value, str):
             return value
+        if not value.strip():
+            raise ValueError(EMPTY)
         names = [name.strip() for name in value.split(",") if name.strip()]
         for name in names:
             if not re.fullmatch(QUEUE_NAME, name):

@@ -41,6 +41,7 @@ from .wire.contract import (
     ToolError,
 )
 from .wire.execution import ScriptExecution
+from .wire.keys import route_of
 from .wire.shown import call_status, how_lost, output_tail, shown_to_model
 
 COMMIT_PATIENCE_S = 60.0
@@ -60,6 +61,8 @@ log = logging.getLogger(__name__)
 Tool = Callable[[Any, CallContext], Result]
 Around = Callable[[TaskSpec[Any], CallMessage, CallContext, Callable[[], Result]], Result]
 """What is done before and after a call, and may keep it from being made."""
+Elsewhere = Callable[[CallMessage], str | None]
+"""The route of those who can run a call that we cannot."""
 
 Written = TypeVar("Written")
 
@@ -72,6 +75,7 @@ class CallRunner:
     terms: Terms = task_terms
     blobs: Blobs | None = None
     around: Around = lambda spec, message, context, call: call()
+    elsewhere: Elsewhere = lambda _: None
 
     def run(self, spec: TaskSpec[Any], tool: Tool, message: CallMessage) -> dict[str, Any]:
         """The result as JSON, for the result backend.
@@ -209,10 +213,19 @@ def register_tasks(app: Celery, toolbox: Toolbox, runner: CallRunner) -> None:
 
 def _register(app: Celery, spec: TaskSpec[Any], tool: Tool, runner: CallRunner) -> None:
     # What Flower shows of a result: its repr is made for every call, so it is kept short.
-    @app.task(name=spec.name, resultrepr_maxsize=RESULT_REPR_CHARS)
-    def task(raw: dict[str, Any]) -> dict[str, Any]:
+    @app.task(name=spec.name, resultrepr_maxsize=RESULT_REPR_CHARS, bind=True)
+    def task(self: Any, raw: dict[str, Any]) -> dict[str, Any]:
         message = CallMessage.model_validate(raw)
+        if (route := runner.elsewhere(message)) is not None:
+            log.info("call %s is for others, on the route %r", message.ref.task_id, route)
+            send_call(app, spec.name, message, route)
+            raise Ignore
         if not runner.heartbeat.takes_calls:
-            send_call(app, spec.name, message)
+            send_call(app, spec.name, message, _came_by(app, self.request.delivery_info))
             raise Ignore
         return runner.run(spec, tool, message)
+
+
+def _came_by(app: Celery, delivery: dict[str, Any] | None) -> str:
+    """The route of the queue that a message was in."""
+    return route_of(app.conf.task_default_queue, str((delivery or {}).get("routing_key", "")))

@@ -1,6 +1,6 @@
--- KEYS due bell  ARGV lease_ms tenant_slots queue room look_ms format left_alone_ms [only]
--- Answers {released, id, fence, now, mark, ms until another is due, state, calls, messages}, of the calls those that
--- are out, or {released, false, ms until one is due or -1}.
+-- KEYS due bell  ARGV lease_ms tenant_slots queue rooms look_ms format left_alone_ms [only]
+-- Answers {released, id, fence, now, marks, ms until another is due, state, calls, messages}, of the calls those that
+-- are out, of the marks those of their routes (ROUTE, MARK in turn), or {released, false, ms until one is due or -1}.
 local due, only, now = KEYS[1], ARGV[8], now_ms()
 local lease_ms, tenant_slots, queue = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 local id
@@ -26,7 +26,7 @@ local idle = not only and surely_empty(ready_queue(due))
 if idle then redis.call('DEL', KEYS[2]) end
 
 if not id then
-  return {release(queue, tonumber(ARGV[4]), tonumber(ARGV[5])), false, ms_until_due() or -1}
+  return {release(queue, ARGV[4], tonumber(ARGV[5])), false, ms_until_due() or -1}
 end
 local idle_ms = idle and (ms_until_due() or lease_ms) or 0
 local state, calls = state_key(id), calls_key(id)
@@ -43,12 +43,14 @@ redis.call('ZADD', due, now + lease_ms, id)
 if tenant_slots > 0 and not ended(state) then holds(due, tenant_of(state), id, lease_ms) end
 local fence = redis.call('HINCRBY', state, 'fence', 1)
 
-local mark = false
+local marks = {}
 if out ~= '' and not all_in(out, calls) then
-  mark = redis.call('GET', queue .. MARK)
-  heal(queue, state, id)
+  for _, route in ipairs(heal(queue, state, id)) do
+    marks[#marks + 1] = route
+    marks[#marks + 1] = redis.call('GET', queue_of(queue, route) .. MARK) or '0'
+  end
 end
-local released = release(queue, tonumber(ARGV[4]), tonumber(ARGV[5]))
+local released = release(queue, ARGV[4], tonumber(ARGV[5]))
 local recorded, records, messages = redis.call('HGETALL', calls), {}, {}
 for i = 1, #recorded, 2 do
   local key = string.match(recorded[i], '^[^:]*')
@@ -62,4 +64,4 @@ for _, entry in ipairs(redis.call('XRANGE', events_key(id), '-', '+')) do
   for i = 1, #entry[2], 2 do told[entry[2][i]] = entry[2][i + 1] end
   if told.type == 'message' then messages[#messages + 1] = told.data end
 end
-return {released, id, fence, now, mark, idle_ms, redis.call('HGETALL', state), records, messages}
+return {released, id, fence, now, marks, idle_ms, redis.call('HGETALL', state), records, messages}

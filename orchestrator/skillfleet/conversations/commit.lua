@@ -1,21 +1,22 @@
 -- KEYS state events calls due end dead
 -- ARGV id fence state status due_ms('' keeps the lease) out ttl_s once dead max_dead given_up
---   tenant_slots queue room look_ms sends fields (field value)* (kind data)*
+--   tenant_slots queue rooms look_ms sends fields (field value)* (kind data)*
 -- `fields`: how many of the state hash are set besides.
 -- `given_up`: fields of the calls hash, as KEY:result, that have not come.
--- `sends`: calls to be sent, each KEY:AGAIN. Where one gets a place, the next look is `look_ms` from now at the latest.
+-- `sends`: calls to be sent, each KEY:AGAIN:ROUTE. Where one gets a place, the next look is `look_ms` from now at the latest.
 -- Answers {0} when the lease is lost, or is ended by a pause, or by the result of a call that is given up here; else
 -- 1 and the calls that got a place in the tool queue.
 -- `once` names this commit: the client sends it again when the connection broke before the answer came.
 local id, status, due, out = ARGV[1], ARGV[4], KEYS[4], ARGV[6]
-local queue, room, sends = ARGV[13], tonumber(ARGV[14]), ARGV[16]
+local queue, rooms, sends = ARGV[13], ARGV[14], ARGV[16]
 local held = redis.call('HMGET', KEYS[1], 'fence', 'commit', 'out', 'queue', 'tenant', 'priority', 'bell',
-  'pause', 'cancel', 'deadline', 'news', 'idempotency', 'blobs', 'children', 'parent')
+  'pause', 'cancel', 'deadline', 'news', 'idempotency', 'blobs', 'routed', 'children', 'parent')
 local tenant, priority = held[5] or DEFAULT_TENANT, tonumber(held[6] or DEFAULT_PRIORITY)
 if held[2] == ARGV[8] then
   local released = {1}
-  for key in string.gmatch(sends, '([%d.]+):%d') do
-    if redis.call('ZSCORE', queue .. SENT, call_of(id, key)) then released[#released + 1] = call_of(id, key) end
+  for key, route in string.gmatch(sends, '([%d.]+):%d:([^,]*)') do
+    local call = call_of(id, key)
+    if redis.call('ZSCORE', queue_of(queue, route) .. SENT, call) then released[#released + 1] = call end
   end
   return released
 end
@@ -48,16 +49,20 @@ end
 -- Calls that are out no more, or may not start, or were sent by way of another queue.
 for key in string.gmatch(held[3] or '', '[^,]+') do
   if held[4] and (status == 'paused' or not listed(out, key) or (sends ~= '' and held[4] ~= queue)) then
-    vacate(held[4], tenant, id, key)
+    local route = held[14] and redis.call('HGET', KEYS[3], key .. ':route') or ''
+    vacate(held[4], route, tenant, id, key)
   end
 end
 local answer, look_ms, soon = {1}, tonumber(ARGV[15]), false
-for key, again in string.gmatch(sends, '([%d.]+):(%d)') do
-  if send(queue, tenant, priority, id, key, again == '1', room) then
+local routed = held[14]
+for key, again, route in string.gmatch(sends, '([%d.]+):(%d):([^,]*)') do
+  if route ~= '' and not routed then routed = redis.call('HSET', KEYS[1], 'routed', '1') end
+  if routed then take_route(queue, route, tenant, id, key) end
+  if send(queue, route, tenant, priority, id, key, again == '1', rooms) then
     answer[#answer + 1], soon = call_of(id, key), true
   end
 end
-for _, call in ipairs(release(queue, room, look_ms, id)) do
+for _, call in ipairs(release(queue, rooms, look_ms, id)) do
   answer[#answer + 1], soon = call, soon or parts_of(call) == id
 end
 
@@ -65,8 +70,8 @@ local turned = (held[8] ~= false) ~= (status == 'paused')
 if terminal(status) then
   if redis.call('ZREM', due, id) == 0 then not_ready(due, tenant, id) end
   redis.call('XADD', KEYS[5], '*', 'status', status)
-  end_children(id, held[14] or '')
-  if held[15] then end_child(held[15], id, status, redis.call('HGET', KEYS[1], 'outcome')) end
+  end_children(id, held[15] or '')
+  if held[16] then end_child(held[16], id, status, redis.call('HGET', KEYS[1], 'outcome')) end
   for _, i in ipairs({1, 2, 3, 5}) do redis.call('EXPIRE', KEYS[i], tonumber(ARGV[7])) end
   if held[12] then redis.call('EXPIRE', held[12], tonumber(ARGV[7])) end
   for blob in string.gmatch(held[13] or '', '[^\n]+') do redis.call('EXPIRE', blob, tonumber(ARGV[7])) end

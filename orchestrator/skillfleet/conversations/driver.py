@@ -4,9 +4,8 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
 
 import redis
 
@@ -16,36 +15,16 @@ from .asking import Asking, Catalogs, Models
 from .children import start_children
 from .engine import pending, step, wanted
 from .ledger import Claim, Ledger
-from .models import Conversation, ToolRun
-from .moves import CallModel, Effect, Event, RunTool, ToolFinished
-from .schedule import LEAST_ROOM, RECOVERY_S, Sight, awaits_start, lease_s, lost_after_s, next_due, observe
+from .models import Conversation
+from .moves import CallModel, Effect, RunTool
+from .schedule import QUEUE_TIMEOUT_S, RECOVERY_S, Sight, lease_s, lost_after_s, next_due, observe
+from .sending import LOOK_S, Calls, Sending
 
 ENDING_LOOK_S = 0.05
 IDLE_S = 1.0
 """Longest wait between two looks at what is due; the doorbell makes it immediate."""
 
-SLOW_CALL_S = 1.0
-"""How long calls are taken to last until some have been seen."""
-
-PACE = 0.1
-"""How much one call counts for the mean."""
-
 log = logging.getLogger(__name__)
-
-
-class Calls(Protocol):
-    """The port to the tool queue."""
-
-    def send(self, conversation: Conversation, run: ToolRun) -> None:
-        """Send a hint; where the broker cannot take it, the ledger sees to it that it is sent again."""
-        ...
-
-    def queue_empty(self) -> bool: ...
-
-    def room(self, call_s: float) -> int:
-        """Most calls that may stand in the queue before a worker starts them, where one takes about `call_s`. Raises
-        redis.RedisError."""
-        ...
 
 
 class Driver:
@@ -65,13 +44,14 @@ class Driver:
         recovery_s: float = RECOVERY_S,
         catalogs: Catalogs | None = None,
         description_budget: int = DESCRIPTION_BUDGET,
+        queue_timeout_s: float = QUEUE_TIMEOUT_S,
     ) -> None:
-        self._ledger, self._calls, self._only = ledger, calls, only
+        self._ledger, self._only = ledger, only
         self._asking = Asking(models, catalogs, clock, description_budget)
+        self._sending = Sending(ledger, calls, clock)
         self._grace_s, self._clock = grace_s, clock
-        self._recovery_s, self._room = recovery_s, LEAST_ROOM
+        self._recovery_s, self._queue_timeout_s = recovery_s, queue_timeout_s
         self._free = threading.Semaphore(slots)
-        self._call_s = SLOW_CALL_S
         self._held: set[tuple[str, int]] = set()
         """Conversations that hold a slot, each with its fence."""
         self._held_lock = threading.Lock()
@@ -111,7 +91,7 @@ class Driver:
                 claim = self._next_claim()
             else:
                 claim = None
-                self._send_waiting()
+                self._sending.send_waiting()
         except redis.RedisError as error:
             log.warning("cannot reach redis: %s", error)
             self._listening_since = None
@@ -131,12 +111,12 @@ class Driver:
             self._heard()
         wait_s = IDLE_S
         for name in [None] if self._only is None else tuple(self._only):
-            found = self._ledger.claim(name, self._room)
+            found = self._ledger.claim(name, self._sending.rooms)
             self._heard()
             if isinstance(found, Claim):
                 self._idle_s = found.idle_s
                 return found
-            self._send(found.released)
+            self._sending.send(found.released)
             if found.wait_s is not None:
                 wait_s = min(wait_s, found.wait_s)
             elif self._only is not None and name is not None:
@@ -144,19 +124,6 @@ class Driver:
         self._ledger.wait(wait_s)
         self._heard()
         return None
-
-    def _send_waiting(self) -> None:
-        """Models may think for long in all slots, and workers wait for calls."""
-        self._send(self._ledger.release_calls(self._room))
-
-    def _send(self, call_ids: Sequence[str], at_hand: Conversation | None = None) -> None:
-        runs = {run.ref.call_id: run for run in at_hand.out} if at_hand else {}
-        for call_id in call_ids:
-            if at_hand and call_id in runs:
-                self._calls.send(at_hand, runs[call_id])
-        if others := [call_id for call_id in call_ids if call_id not in runs]:
-            for conversation, run in self._ledger.calls(others):
-                self._calls.send(conversation, run)
 
     def _heard(self) -> None:
         if self._listening_since is None:
@@ -170,7 +137,7 @@ class Driver:
     def serve(self, claim: Claim) -> None:
         name = claim.conversation.id
         try:
-            self._send(claim.released, claim.conversation)
+            self._sending.send(claim.released, claim.conversation)
             self._advance(claim)
         except redis.RedisError as error:
             log.warning("conversation %s: %s; it is handed back as soon as redis is there", name, error)
@@ -194,14 +161,16 @@ class Driver:
             claim.now,
             cancel=claim.cancel,
             pause=claim.pause,
-            queue_empty=awaits_start(before, claim.records) and self._calls.queue_empty(),
+            empty_queues=self._sending.empty_queues(claim),
             listening_since=claim.now - (began - (self._listening_since or began)),
             overtaken_at=claim.overtaken_at,
+            unserved=self._sending.unserved(claim),
             lost_after_s=lost_after_s(self._recovery_s),
             snapshot=self._asking.snapshot_for(before),
+            queue_timeout_s=self._queue_timeout_s,
         )
         events = observe(before, claim.records, sight)
-        self._note_pace(events)
+        self._sending.note_pace(events)
         after, effects = before, []
         for event in events:
             after, more = step(after, event, claim.now)
@@ -218,11 +187,6 @@ class Driver:
         stopping = self._stop.is_set()
         return [effect for effect in effects if not (stopping and isinstance(effect, CallModel))]
 
-    def _note_pace(self, events: list[Event]) -> None:
-        for event in events:
-            if isinstance(event, ToolFinished):
-                self._call_s += PACE * (event.ms / 1000 - self._call_s)
-
     def _commit(
         self,
         claim: Claim,
@@ -232,28 +196,29 @@ class Driver:
         began: float,
         sight: Sight,
     ) -> bool:
+        after, effects = self._sending.routed(after, effects)
         sight = replace(sight, now=claim.now + self._clock() - began)
         due = None if _asks(effects) else next_due(after, claim.records, sight)
         sends = [effect.run for effect in effects if isinstance(effect, RunTool)]
         told = changes(before, after, effects)
-        written = self._ledger.commit(claim.fence, after, told, due, sends, self._room)
+        written = self._ledger.commit(claim.fence, after, told, due, sends, self._sending.rooms)
         if written is None:
             log.info("conversation %s: another orchestrator has it, or it is to be paused", after.id)
             return False
-        self._send(written.released, after)
+        self._sending.send(written.released, after)
         start_children(self._ledger, effects, self._only)
         return True
 
     def _keep_leases(self) -> None:
         self.make_room()
-        while not self._over.wait(lease_s(self._recovery_s) / 3):
+        while not self._over.wait(min(LOOK_S, lease_s(self._recovery_s) / 3)):
             self.renew_leases()
             self.make_room()
 
     def make_room(self) -> None:
         """As the workers have become more, or fewer."""
         try:
-            self._room = self._calls.room(self._call_s)
+            self._sending.make_room()
         except redis.RedisError as error:
             log.warning("cannot see the workers: %s", error)
 

@@ -9,7 +9,7 @@ from skillfleet_workers.wire.contract import CallRef
 
 from ..events import Entry, LiveTold, Told
 from .models import Conversation, ConversationSpec, ToolRun
-from .schedule import LEAST_ROOM, RECOVERY_S, lease_s
+from .schedule import LEAST_ROOMS, RECOVERY_S, Rooms, lease_s
 
 MAX_DEAD = 10_000
 """Most dead calls that are listed."""
@@ -27,9 +27,9 @@ LEASE_S = lease_s(RECOVERY_S)
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A conversation in hand. Writes with a `fence` that is no longer the newest change nothing. `now` is the
-    ledger's clock at the claim, seconds since the epoch. `overtaken_at`: calls that had their place in the tool queue
-    well before this, and still have it, have lost their message. `released`: as in Written. `idle_s`: for how long
-    nothing else is due, unless the doorbell rings; 0: something may be."""
+    ledger's clock at the claim, seconds since the epoch. `overtaken_at`, by route: calls that had their place in its
+    tool queue well before this, and still have it, have lost their message. `released`: as in Written. `idle_s`: for
+    how long nothing else is due, unless the doorbell rings; 0: something may be."""
 
     conversation: Conversation
     fence: int
@@ -37,7 +37,7 @@ class Claim:
     cancel: bool = False
     records: Mapping[str, CallRecord] = field(default_factory=dict)
     pause: bool = False
-    overtaken_at: float = 0.0
+    overtaken_at: Mapping[str, float] = field(default_factory=dict)
     released: tuple[str, ...] = ()
     idle_s: float = 0.0
 
@@ -99,11 +99,11 @@ class Ledger(Protocol):
         child's parent tells that the child has begun."""
         ...
 
-    def claim(self, only: str | None = None, room: int = LEAST_ROOM) -> Claim | Nothing:
+    def claim(self, only: str | None = None, rooms: Rooms = LEAST_ROOMS) -> Claim | Nothing:
         """Take what is due (or, of one conversation, what is due) for a lease. First what only has to be ended; then
         tenants take turns, each with its highest priority, what has begun, what has been due longest.
 
-        `room`: most calls that may have a place in the tool queue before a worker starts them."""
+        `rooms`: most calls that may have a place in the tool queues before a worker starts them."""
         ...
 
     def commit(
@@ -113,7 +113,7 @@ class Ledger(Protocol):
         told: Sequence[Told],
         due: float | None,
         sends: Sequence[ToolRun] = (),
-        room: int = LEAST_ROOM,
+        rooms: Rooms = LEAST_ROOMS,
     ) -> Written | None:
         """Store one step; None when the fence is stale. With `due`, when to look again (seconds since the epoch),
         the lease ends; None keeps it, unless a pause was asked for: then the step is stored, the conversation due
@@ -121,15 +121,15 @@ class Ledger(Protocol):
         and the conversation due at once. A terminal conversation is let go, and never due again; its children are
         cancelled, and its parent is due with what the call that it worked on has come to, if that waits for it.
 
-        The calls `sends` wait for a place in the tool queue, which they are given in turn, at once while there is
-        `room`."""
+        The calls `sends` wait for a place in the tool queue of their route, which they are given in turn, at once
+        while there is room."""
         ...
 
     def awake_s(self) -> float:
         """For how long it can have been written to without a break, seconds; 0 where that can't be told."""
         ...
 
-    def release_calls(self, room: int) -> tuple[str, ...]:
+    def release_calls(self, rooms: Rooms) -> tuple[str, ...]:
         """Calls whose turn has come: as in Written."""
         ...
 

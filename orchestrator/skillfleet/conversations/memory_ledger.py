@@ -23,7 +23,7 @@ from .memory_children import ask_to_end, begin_child, end_family
 from .memory_places import heal, release, send, vacate
 from .memory_store import Kept, MemoryStore
 from .models import Conversation, ConversationSpec, ToolRun
-from .schedule import LEAST_ROOM, RESEND_AFTER_S
+from .schedule import LEAST_ROOMS, RESEND_AFTER_S, Rooms
 
 __all__ = ["MemoryLedger", "MemoryStore"]
 
@@ -53,7 +53,7 @@ class MemoryLedger:
         store.ring(spec.id)
         return Accepted(spec.id, spec.created_at)
 
-    def claim(self, only: str | None = None, room: int = LEAST_ROOM) -> Claim | Nothing:
+    def claim(self, only: str | None = None, rooms: Rooms = LEAST_ROOMS) -> Claim | Nothing:
         store = self._store
         with store.changed:
             now = store.clock()
@@ -69,7 +69,7 @@ class MemoryLedger:
             if kept is None:
                 waits = [store.due[timer] - now for timer in store.due if only in (None, timer)]
                 wait_s = 0.0 if taken else max(0.0, min(waits)) if waits else None
-                return Nothing(wait_s, tuple(release(store, room)))
+                return Nothing(wait_s, tuple(release(store, rooms)))
             if kept.format > FORMAT:
                 store.due[kept.position.id] = now + LEFT_ALONE_S
                 return Nothing(0.0)
@@ -77,12 +77,11 @@ class MemoryLedger:
             if not kept.ended(now):
                 self._hold(kept)
             kept.fence += 1
-            if not kept.all_in():
-                heal(store, kept)
-            released = tuple(release(store, room))
+            routes = [] if kept.all_in() else heal(store, kept)
+            released = tuple(release(store, rooms))
             return Claim(
                 kept.conversation(), kept.fence, now, kept.cancel, dict(kept.calls), kept.pause is not None,
-                store.mark, released, idle_s,
+                {route: store.places[route].mark for route in routes}, released, idle_s,
             )  # fmt: skip
 
     def _taken(self, only: str | None) -> str | None:
@@ -114,7 +113,7 @@ class MemoryLedger:
         told: Sequence[Told],
         due: float | None,
         sends: Sequence[ToolRun] = (),
-        room: int = LEAST_ROOM,
+        rooms: Rooms = LEAST_ROOMS,
     ) -> Written | None:
         store = self._store
         with store.changed:
@@ -133,17 +132,17 @@ class MemoryLedger:
             kept.position = after.model_copy(update={"messages": (), **counted})
             self._tell(kept, told)
             store.bury(after, MAX_DEAD)
-            released = self._send(kept, before, sends, room)
+            released = self._send(kept, before, sends, rooms)
             end_family(store, before, kept)
             return self._next_look(kept, fence, due, turned, released)
 
-    def _send(self, kept: Kept, before: Conversation, sends: Sequence[ToolRun], room: int) -> list[str]:
+    def _send(self, kept: Kept, before: Conversation, sends: Sequence[ToolRun], rooms: Rooms) -> list[str]:
         store, after = self._store, kept.position
         for run in before.with_workers:
             if after.status == "paused" or not kept.is_out(run.key):
-                vacate(store, kept, run.ref.call_id)
-        released = [run.ref.call_id for run in sends if send(store, kept, run, room)]
-        return released + release(store, room, own=after.id)
+                vacate(store, kept, run.ref)
+        released = [run.ref.call_id for run in sends if send(store, kept, run, rooms)]
+        return released + release(store, rooms, own=after.id)
 
     def _next_look(
         self, kept: Kept, fence: int, due: float | None, turned: bool, released: list[str]
@@ -168,9 +167,9 @@ class MemoryLedger:
             self._let_go(kept)
         return Written(tuple(released))
 
-    def release_calls(self, room: int) -> tuple[str, ...]:
+    def release_calls(self, rooms: Rooms) -> tuple[str, ...]:
         with self._store.changed:
-            return tuple(release(self._store, room))
+            return tuple(release(self._store, rooms))
 
     def calls(self, call_ids: Sequence[str]) -> list[tuple[Conversation, ToolRun]]:
         with self._store.changed:

@@ -3,7 +3,7 @@
 import math
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -62,6 +62,16 @@ class Kept:
         return self.position.model_copy(update={"messages": messages})
 
 
+@dataclass(slots=True)
+class CallPlaces:
+    """The tool queue of one route. `waiting`: the ids of calls that wait for a place in it; `sent`: of those that
+    have one and that no worker has started, by when they got it."""
+
+    waiting: FairQueue = field(default_factory=FairQueue)
+    sent: dict[str, float] = field(default_factory=dict)
+    mark: float = 0.0
+
+
 class MemoryStore:
     """What redis is to the other ledger: the ledgers of both sides share one. `clock`: seconds since the epoch.
 
@@ -74,11 +84,9 @@ class MemoryStore:
         self.awake_since = -math.inf
         self.due: dict[str, float] = {}
         """The timers; what is due now is moved from there to `ready`."""
-        self.ready, self.waiting = FairQueue(), FairQueue()
-        """Conversations; and the ids of calls that wait for a place in the tool queue."""
-        self.sent: dict[str, float] = {}
-        """Calls that have a place and that no worker has started, by when they got it."""
-        self.mark = 0.0
+        self.ready = FairQueue()
+        self.places: defaultdict[str, CallPlaces] = defaultdict(CallPlaces)
+        """By route."""
         self.held: dict[str, dict[str, float]] = {}
         """By tenant, what orchestrators hold, and to when."""
         self.bells = 0

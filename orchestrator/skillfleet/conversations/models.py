@@ -123,8 +123,9 @@ class ToolRun(ConversationModel):
     it stands for. `status` is None while it is out; then a ScriptExecution's status, `succeeded` or
     `tool_error`. `losses`: how many of its attempts were lost, with their workers or under them, since its script
     last failed; `effects`: what the last worker had said of it, `said`: how it lost it, if it lived. `sent_at` is
-    when the attempt was last sent, seconds since the epoch; `sends` is 0 where no worker was asked. `governing`: the
-    skill that it activated, and `child` the id of the conversation that carries it out, where it forks.
+    when the attempt was last sent, seconds since the epoch; `route`: which workers it was sent to, empty: all;
+    `sends` is 0 where no worker was asked. `governing`: the skill that it activated, and `child` the id of the
+    conversation that carries it out, where it forks.
     `shown`, `request` and `governing` are dropped once they stand in the transcript."""
 
     ref: CallRef
@@ -139,6 +140,7 @@ class ToolRun(ConversationModel):
     ms: float = 0.0
     sends: int = 0
     sent_at: float = 0.0
+    route: str = ""
     losses: int = 0
     effects: Effects | None = None
     said: str = ""

@@ -34,7 +34,7 @@ from .ledger import (
 )
 from .models import Conversation, ConversationSpec, ToolRun
 from .retention import forget_expired
-from .schedule import LEAST_ROOM, RESEND_AFTER_S
+from .schedule import LEAST_ROOMS, RESEND_AFTER_S, Rooms
 from .stored import POSITION, UNREADABLE, OwnWritings, conversation_of, entry_of, paired, state_json, stored_apart
 
 MAX_WAIT_S = (ON_DISK_WITHIN_MS + REPLICATED_WITHIN_MS) / 1000
@@ -120,16 +120,16 @@ class RedisLedger:
             ],
         )  # fmt: skip
 
-    def claim(self, only: str | None = None, room: int = LEAST_ROOM) -> Claim | Nothing:
+    def claim(self, only: str | None = None, rooms: Rooms = LEAST_ROOMS) -> Claim | Nothing:
         args: list[str | int] = [
-            self._lease_ms, self._tenant_slots, self._queue, room, _LOOK_MS, FORMAT, int(LEFT_ALONE_S * 1000),
+            self._lease_ms, self._tenant_slots, self._queue, rooms.told, _LOOK_MS, FORMAT, int(LEFT_ALONE_S * 1000),
             *([only] if only else []),
         ]  # fmt: skip
         released, *answer = self._claim(keys=[self._due, self._bell], args=args)
         released = tuple(released)
         if not answer[0]:
             return Nothing(None if answer[1] < 0 else answer[1] / 1000, released)
-        name, fence, now, mark, idle_ms = answer[:5]
+        name, fence, now, marks, idle_ms = answer[:5]
         state, calls, messages = paired(answer[5]), paired(answer[6]), answer[7]
         try:
             conversation, records = self._written.read(name, fence, state, messages), parse_records(calls)
@@ -137,7 +137,7 @@ class RedisLedger:
             # Others are served meanwhile; it is looked at again when this lease ends.
             log.error("conversation %s cannot be read: %r", name, unreadable)
             return Nothing(0.0, released)
-        overtaken_at = int(mark or 0) / 1000
+        overtaken_at = {route: int(mark) / 1000 for route, mark in paired(marks).items()}
         cancel, pause = state.get("cancel") == "1", "pause" in state
         return Claim(conversation, fence, now / 1000, cancel, records, pause, overtaken_at, released, idle_ms / 1000)
 
@@ -148,7 +148,7 @@ class RedisLedger:
         told: Sequence[Told],
         due: float | None,
         sends: Sequence[ToolRun] = (),
-        room: int = LEAST_ROOM,
+        rooms: Rooms = LEAST_ROOMS,
     ) -> Written | None:
         name, apart = after.id, stored_apart(after).items()
         done, *released = self._commit(
@@ -158,8 +158,8 @@ class RedisLedger:
                 ",".join(run.key for run in after.with_workers), self._ttl_s, secrets.token_hex(8),
                 ",".join(run.ref.call_id for run in after.dead), MAX_DEAD,
                 ",".join(f"{run.key}:{'child' if run.child else 'result'}" for run in after.given_up),
-                self._tenant_slots, self._queue, room, _LOOK_MS,
-                ",".join(f"{run.key}:{int(run.again)}" for run in sends),
+                self._tenant_slots, self._queue, rooms.told, _LOOK_MS,
+                ",".join(f"{run.key}:{int(run.again)}:{run.route}" for run in sends),
                 len(apart), *(part for field in apart for part in field), *(part for entry in told for part in entry),
             ],
         )  # fmt: skip
@@ -173,8 +173,8 @@ class RedisLedger:
         except NoPermissionError:
             return 0.0
 
-    def release_calls(self, room: int) -> tuple[str, ...]:
-        return tuple(self._release(keys=[self._queue], args=[room, _LOOK_MS]))
+    def release_calls(self, rooms: Rooms) -> tuple[str, ...]:
+        return tuple(self._release(keys=[self._queue], args=[rooms.told, _LOOK_MS]))
 
     def calls(self, call_ids: Sequence[str]) -> list[tuple[Conversation, ToolRun]]:
         kept: dict[str, Conversation] = {}

@@ -1,2 +1,2 @@
--- KEYS queue  ARGV room look_ms; answers the calls that were given a place
-return release(KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]))
+-- KEYS queue  ARGV rooms look_ms; answers the calls that were given a place
+return release(KEYS[1], ARGV[1], tonumber(ARGV[2]))

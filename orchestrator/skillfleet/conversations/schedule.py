@@ -1,9 +1,12 @@
 """When a conversation must be looked at next, and what a look finds (pure)."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from skillfleet_workers.wire.calls import CallRecord
+from skillfleet_workers.wire.contract import ToolError
+from skillfleet_workers.wire.shown import shown_to_model
 
 from .models import Conversation, ToolRun
 from .moves import (
@@ -51,6 +54,9 @@ CHILD_LOOK_S = 5.0
 """After this long a call looks whether its child has begun; then more and more seldom whether somebody serves it."""
 
 CHILD_LOOK_CAP_S = 60.0
+QUEUE_TIMEOUT_S = 120.0
+"""A call that only some workers can run is given up when none of them has been there for this long."""
+
 OVERTAKEN_S = 2.0
 """Calls are started in the order in which they were given their places, but for this much: who gives them places may
 be slow to send them."""
@@ -75,30 +81,67 @@ def room_for(slots: int, call_s: float) -> int:
     return max(LEAST_ROOM, int(slots * min(MOST_PER_SLOT, max(FEWEST_PER_SLOT, per_slot))))
 
 
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """Most calls that may have a place in a tool queue before a worker starts them. `routes`: of each route that a
+    live worker serves; None: who serves which is not known yet."""
+
+    default: int = LEAST_ROOM
+    routes: Mapping[str, int] | None = None
+
+    def of(self, route: str) -> int:
+        return (self.routes or {}).get(route, 0) if route else self.default
+
+    @property
+    def told(self) -> str:
+        """ROOM(,ROUTE=ROOM)*"""
+        return ",".join([str(self.default), *(f"{route}={room}" for route, room in (self.routes or {}).items())])
+
+
+LEAST_ROOMS = Rooms()
+
+
+@dataclass(frozen=True, slots=True)
+class Unserved:
+    """A call that no live worker serves the route of: `since` when (seconds since the epoch), as far as is known, and
+    `why` none can run it. `moved`: others can run it by now."""
+
+    since: float
+    why: str = ""
+    moved: bool = False
+
+
 Records = Mapping[str, CallRecord]
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
     """What a look goes by besides the records. `listening_since`: when redis could last be reached again; before it,
-    silence proves nothing. `overtaken_at`: as in the Claim. `lost_after_s`: see the function. `snapshot`: the id of
-    the skills that it begins with, empty: not known, None: because there is no worker."""
+    silence proves nothing. `empty_queues`: the routes whose tool queue is empty. `overtaken_at`: as in the Claim.
+    `unserved`: calls, by their keys. `lost_after_s`: see the function. `snapshot`: the id of the skills that it
+    begins with, empty: not known, None: because there is no worker."""
 
     now: float
     cancel: bool = False
     pause: bool = False
-    queue_empty: bool = False
+    empty_queues: Collection[str] = ()
     listening_since: float = 0.0
-    overtaken_at: float = 0.0
+    overtaken_at: Mapping[str, float] = field(default_factory=dict)
+    unserved: Mapping[str, Unserved] = field(default_factory=dict)
     lost_after_s: float = LOST_AFTER_S
     snapshot: str | None = ""
+    queue_timeout_s: float = QUEUE_TIMEOUT_S
 
     def lost_at(self, record: CallRecord) -> float:
         return max(record.beat_at, self.listening_since) + self.lost_after_s
 
-    def has_lost_message(self, record: CallRecord) -> bool:
+    def has_lost_message(self, run: ToolRun, record: CallRecord) -> bool:
         """Of a call that has a place: it would have been started by now, were it still there."""
-        return self.queue_empty or record.sent_at + OVERTAKEN_S < self.overtaken_at
+        overtaken_at = self.overtaken_at.get(run.route, 0.0)
+        return run.route in self.empty_queues or record.sent_at + OVERTAKEN_S < overtaken_at
+
+    def given_up_at(self, run: ToolRun, unserved: Unserved) -> float:
+        return max(run.sent_at, unserved.since) + self.queue_timeout_s
 
 
 def observe(conversation: Conversation, records: Records, sight: Sight) -> list[Event]:
@@ -132,10 +175,10 @@ def _waits_for_workers(conversation: Conversation, sight: Sight) -> bool:
     return sight.snapshot is None and sight.now < conversation.spec.created_at + WORKER_WAIT_S
 
 
-def awaits_start(conversation: Conversation, records: Records) -> bool:
-    """Whether a call is out that has a place in the tool queue, and that no worker has started yet."""
+def awaited_queues(conversation: Conversation, records: Records) -> set[str]:
+    """The routes of the calls that are out, have a place in the tool queue, and that no worker has started yet."""
     found = ((run, records.get(run.key)) for run in conversation.with_workers)
-    return any(record is not None and record.sent_at and not _started(run, record) for run, record in found)
+    return {run.route for run, record in found if record and record.sent_at and not _started(run, record)}
 
 
 def next_due(conversation: Conversation, records: Records, sight: Sight) -> float | None:
@@ -155,10 +198,8 @@ def next_due(conversation: Conversation, records: Records, sight: Sight) -> floa
 
 def _news_of(run: ToolRun, record: CallRecord, sight: Sight) -> Iterator[Event]:
     done = record.result
-    if run.child and record.child is not None:
-        yield ChildFinished(run.key, record.child.status, record.child.shown)
-    elif run.child and done is not None:
-        yield ChildAwaited(run.key, done.shown, done.tools)
+    if run.child:
+        yield from _news_of_child(run, record)
     elif done is not None:
         told = (done.status, done.shown, done.worker, done.runtime, done.ms, done.tools, done.used, done.governing)
         yield ToolFinished(run.key, *told)
@@ -171,8 +212,35 @@ def _news_of(run: ToolRun, record: CallRecord, sight: Sight) -> Iterator[Event]:
     elif _started(run, record):
         if sight.now >= sight.lost_at(record):
             yield ToolLost(run.key, record.effects)
-    elif record.sent_at and sight.now >= _resend_at(run, record, sight.has_lost_message(record)):
+    elif unserved := sight.unserved.get(run.key):
+        yield from _news_of_unserved(run, unserved, sight)
+    elif record.sent_at and sight.now >= _resend_at(run, record, sight.has_lost_message(run, record)):
         yield ToolUnstarted(run.key)
+
+
+def _news_of_child(run: ToolRun, record: CallRecord) -> Iterator[Event]:
+    if record.child is not None:
+        yield ChildFinished(run.key, record.child.status, record.child.shown)
+    elif record.result is not None:
+        yield ChildAwaited(run.key, record.result.shown, record.result.tools)
+
+
+def _news_of_unserved(run: ToolRun, unserved: Unserved, sight: Sight) -> Iterator[Event]:
+    """Its message is not missed: nobody would have taken it."""
+    if unserved.moved:
+        yield ToolUnstarted(run.key)
+    elif sight.now >= sight.given_up_at(run, unserved):
+        error = no_worker(run, unserved.why, sight.now - run.sent_at)
+        yield ToolFinished(run.key, "tool_error", shown_to_model(error))
+
+
+def no_worker(run: ToolRun, why: str, waited_s: float) -> ToolError:
+    needs = f": {why.rstrip('.')}" if why else ""
+    return ToolError(
+        error="no_worker_for_skill",
+        message=f"No worker can run the skill {run.skill!r}{needs}. The call has waited {waited_s:.0f} s for one.",
+        fix="Go about it without this skill, or tell the user that no worker of the fleet can run it now.",
+    )
 
 
 def _look_at(run: ToolRun, record: CallRecord | None, sight: Sight) -> float:
@@ -182,9 +250,13 @@ def _look_at(run: ToolRun, record: CallRecord | None, sight: Sight) -> float:
         return now + min(CHILD_LOOK_CAP_S, max(CHILD_LOOK_S, (now - run.sent_at) / 2 if begun else 0.0))
     if record is not None and _started(run, record):
         return max(sight.lost_at(record), now + SOONEST_LOOK_S)
+    if unserved := sight.unserved.get(run.key):
+        return max(now + SOONEST_LOOK_S, min(sight.given_up_at(run, unserved), now + PLACED_LOOK_S))
     if record is None or not record.sent_at:
-        # It waits for its turn, and is looked at more and more seldom: half as long again as it has waited.
-        return now + max(WAITING_LOOK_S, (now - run.sent_at) / 2)
+        # It waits for its turn, and is looked at more and more seldom: half as long again as it has waited; but the
+        # workers of its route may all go meanwhile.
+        longest_s = sight.queue_timeout_s / 2 if run.route else math.inf
+        return now + max(WAITING_LOOK_S, min(longest_s, (now - run.sent_at) / 2))
     pause_s = min(PLACED_LOOK_S, max(RESEND_AFTER_S, (now - record.sent_at) / 2))
     return max(_resend_at(run, record, True), now + pause_s)
 

@@ -80,7 +80,7 @@ class LoneFleet:
             self._thread.join(2)
         with contextlib.suppress(redis.RedisError), RedisUrls.of(self._settings).client(broker=True) as broker:
             self._ledger.client.delete(self._bell)
-            broker.delete(self._queue, f"_kombu.binding.{self._queue}")
+            broker.delete(self._queue, *broker.scan_iter(f"{self._queue}.*", count=1000))
 
     def _cancel_all(self) -> None:
         give_up = time.monotonic() + CANCEL_PATIENCE_S

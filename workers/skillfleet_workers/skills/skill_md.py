@@ -48,7 +48,8 @@ def _filled(skill: Skill, fields: dict[str, Any]) -> Skill:
         problems.append(f"the description is longer than {MAX_DESCRIPTION} characters")
     values = declared(fields, own, problems)
     version = _version(fields.get("version", metadata.get("version")), problems) or skill.version
-    return replace(skill, **values, version=version, problems=_told(skill, problems))
+    queue = str(own.get("queue") or "")
+    return replace(skill, **values, version=version, queue=queue, problems=_told(skill, problems))
 
 
 def _told(skill: Skill, said: list[str]) -> tuple[Problem, ...]:

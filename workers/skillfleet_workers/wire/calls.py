@@ -54,8 +54,8 @@ class CallRecord:
     attempt whose script failed and that is to be followed by another one, 0: none; `failures` how many there were.
     `returned` is the newest attempt that its worker ended and handed back, 0: none; `lost` the newest one whose run
     its worker lost, or could not begin, and `said` why. `sent_at`: when it was last given a place in the tool queue,
-    0: it waits for one. `begun`: the id of the child conversation that works on it, once it was accepted; `child`:
-    what the call has come to by its end.
+    0: it waits for one. `route`: which workers it is for, empty: all. `begun`: the id of the child conversation that
+    works on it, once it was accepted; `child`: what the call has come to by its end.
     """
 
     attempt: int
@@ -71,6 +71,7 @@ class CallRecord:
     sent_at: float = 0.0
     begun: str = ""
     child: CallResult | None = None
+    route: str = ""
 
 
 def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
@@ -92,6 +93,7 @@ def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
             sent_at=int(fields.get(f"{key}:sent", 0)) / 1000,
             begun=fields.get(f"{key}:begun", ""),
             child=CallResult.model_validate_json(child) if child else None,
+            route=fields.get(f"{key}:route", ""),
         )
     return found
 

@@ -41,7 +41,7 @@ def make_celery(settings: FleetSettings, *, queue: str = "", sends_only: bool = 
         **reach,
         broker_connection_retry_on_startup=True,
         task_default_queue=name,
-        task_queues=[Queue(name, no_ack=True)],
+        task_queues=[celery_queue(name)],
         task_send_sent_event=False,
         task_track_started=False,
         worker_send_task_events=True,
@@ -55,8 +55,14 @@ def make_celery(settings: FleetSettings, *, queue: str = "", sends_only: bool = 
     return app
 
 
-def send_call(app: Celery, task: str, message: CallMessage) -> None:
+def celery_queue(name: str) -> Queue:
+    """Of calls. It is not declared, for the default exchange binds all: so a route leaves nothing in redis."""
+    return Queue(name, no_ack=True, no_declare=True)
+
+
+def send_call(app: Celery, task: str, message: CallMessage, route: str = "") -> None:
     """Send a call as a hint: losing it, or sending it twice, harms nothing. Flower shows the short arguments.
+    `route`: the workers that it is for, empty: all.
 
     Raises:
         kombu.exceptions.OperationalError: the broker cannot be reached.
@@ -65,6 +71,7 @@ def send_call(app: Celery, task: str, message: CallMessage) -> None:
         task,
         args=[message.model_dump(mode="json")],
         task_id=message.ref.task_id,
+        queue=celery_queue(keys.route_queue(app.conf.task_default_queue, route)),  # type: ignore[arg-type]
         argsrepr=readable_arguments(message.request),
         kwargsrepr="{}",
         declare=(),  # to the default exchange, whose queues need no binding: looking costs more than the message

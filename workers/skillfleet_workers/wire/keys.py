@@ -9,8 +9,9 @@ PREFIX = "skillfleet"
 
 def state(conversation_id: str) -> str:
     """Hash: spec, state, status, fence, out, children, parent, outcome, cancel, pause, paused, idempotency, deadline,
-    seq, created, commit, dropped, news, blobs, tenant, priority; where it is due, which bell it rings, which control
-    channel its workers hear, and which queue its calls are sent to (QueueKeys.base)."""
+    seq, created, commit, dropped, news, blobs, tenant, priority, routed (a call of it has had a route); where it is
+    due, which bell it rings, which control channel its workers hear, and which queue its calls are sent to
+    (QueueKeys.base)."""
     return f"{PREFIX}:{{{conversation_id}}}:state"
 
 
@@ -27,8 +28,8 @@ def live(conversation_id: str) -> str:
 def calls(conversation_id: str) -> str:
     """Hash, for every call that was sent: `KEY:attempt`, `:beat` (ms since the epoch), `:worker`, `:claim`,
     `:sent` (when it got its place in the tool queue), `:effects`, `:failed`, `:failures`, `:returned`, `:lost`,
-    `:said`, `:result` (JSON of a CallResult), `:begun` (the id of the child that works on it), `:child` (JSON of a
-    CallResult: what it has come to by the child's end), where KEY is CallRef.key."""
+    `:said`, `:route` (where it is not ''), `:result` (JSON of a CallResult), `:begun` (the id of the child that works
+    on it), `:child` (JSON of a CallResult: what it has come to by the child's end), where KEY is CallRef.key."""
     return f"{PREFIX}:{{{conversation_id}}}:calls"
 
 
@@ -51,7 +52,7 @@ LIVE_ENTRIES = 1000
 LIVE_S = 600
 """A live stream holds about so many entries, and outlives the last one for so long, seconds."""
 
-READY, HELD, WAITING, SENT, MARK = ":ready", ":held:", ":waiting", ":sent", ":mark"
+READY, HELD, WAITING, SENT, MARK, ROUTES = ":ready", ":held:", ":waiting", ":sent", ":mark", ":routes"
 """What the scripts append to the name of a due set (the first two) and of a tool queue."""
 
 INDEX = f"{PREFIX}:conversations"
@@ -114,6 +115,16 @@ def task_queue(fleet: str) -> str:
     return f"skills.{fleet}"
 
 
+def route_queue(queue: str, route: str) -> str:
+    """The Celery queue of those calls of a fleet that only some of its workers can run; '': all of them can."""
+    return f"{queue}.{route}" if route else queue
+
+
+def route_of(queue: str, name: str) -> str:
+    """The route whose Celery queue has this name; '' for the fleet's own."""
+    return name.removeprefix(queue).removeprefix(".") if name.startswith(f"{queue}.") else ""
+
+
 @dataclass(frozen=True, slots=True)
 class QueueKeys:
     """Of the calls that are sent by way of one Celery queue."""
@@ -139,3 +150,8 @@ class QueueKeys:
     def mark(self) -> str:
         """String: of the calls that workers have started while others wait, when the last got its place."""
         return self.base + MARK
+
+    @property
+    def routes(self) -> str:
+        """Set, of a fleet's queue: the routes for which calls wait."""
+        return self.base + ROUTES

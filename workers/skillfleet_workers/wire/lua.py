@@ -12,7 +12,8 @@ from .contract import DEFAULT_PRIORITY, DEFAULT_TENANT
 _SHARED = ("clock", "fair", "ready", "places", "children")
 _KEYS = (keys.state, keys.calls, keys.events)
 _CONSTANTS = {
-    name: getattr(keys, name) for name in ("READY", "HELD", "WAITING", "SENT", "MARK", "LIVE_ENTRIES", "LIVE_S")
+    name: getattr(keys, name)
+    for name in ("READY", "HELD", "WAITING", "SENT", "MARK", "ROUTES", "LIVE_ENTRIES", "LIVE_S")
 }
 _DEFINITION = re.compile(r"^local (?:function (?P<function>\w+).*?^end$|(?P<name>\w+).*?$)", re.MULTILINE | re.DOTALL)
 

@@ -1,8 +1,11 @@
 """What a worker says of its skills: the snapshot that orchestrators show to models, and route calls by."""
 
 import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from functools import cached_property
 
+from packaging.version import InvalidVersion, Version
 from pydantic import ConfigDict
 
 from .contract import WireModel
@@ -39,3 +42,75 @@ class Snapshot(WireModel):
     @cached_property
     def id(self) -> str:
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:32]
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[PublishedSkill]]:
+        named: defaultdict[str, list[PublishedSkill]] = defaultdict(list)
+        for skill in self.skills:
+            named[skill.name].append(skill)
+        return named
+
+    def find(self, name: str, digest: str = "") -> PublishedSkill | None:
+        """`name@version`, or `name`: the highest version, an eligible one first. `digest`: in no other state."""
+        bare, _, version = name.partition("@")
+        found = (one for one in self._by_name.get(bare, ()) if digest in ("", one.digest))
+        meant = [one for one in found if version in ("", one.version) or _order(version) == _order(one.version)]
+        return max(meant, key=lambda one: (one.eligible, _order(one.version)), default=None)
+
+
+MOST_ROUTES = 100
+"""Of one worker, besides what all workers take."""
+
+
+def own_route(skill: PublishedSkill) -> str:
+    """Of a skill that only some of the workers can run which its calls would else come to."""
+    return "skill-" + hashlib.sha256(f"{skill.name}@{skill.version}".encode()).hexdigest()[:8]
+
+
+def merged(snapshots: Sequence[Snapshot]) -> Snapshot:
+    """What workers can run together, each with its own snapshot: of every version of a skill the state that most of
+    them can run, else the state that most have, with the first reason why it cannot be run."""
+    offers: defaultdict[tuple[str, str], list[tuple[int, PublishedSkill]]] = defaultdict(list)
+    for worker, snapshot in enumerate(snapshots):
+        for skill in snapshot.skills:
+            offers[skill.name, skill.version].append((worker, skill))
+    chosen = [_chosen(offers[key]) for key in sorted(offers)]
+    servers: defaultdict[str, set[int]] = defaultdict(set, {"": set(range(len(snapshots)))})
+    for skill, able in chosen:
+        servers[skill.route] |= able
+    return Snapshot(
+        skills=tuple(
+            skill.model_copy(update={"route": own_route(skill)}) if able and able != servers[skill.route] else skill
+            for skill, able in chosen
+        )
+    )
+
+
+def routes_of(own: Snapshot, fleet: Snapshot) -> tuple[str, ...]:
+    """Whose calls a worker takes, besides those that all take: `own` is its snapshot, `fleet` the merged one."""
+    eligible = {(one.name, one.version, one.digest) for one in own.skills if one.eligible}
+    return tuple(
+        sorted({one.route for one in fleet.skills if one.route and (one.name, one.version, one.digest) in eligible})[
+            :MOST_ROUTES
+        ]
+    )
+
+
+def _chosen(offers: list[tuple[int, PublishedSkill]]) -> tuple[PublishedSkill, set[int]]:
+    """With the workers that can run it."""
+    can = [offer for offer in offers if offer[1].eligible]
+    states = Counter(skill.digest for _, skill in can or offers)
+    digest = min(states, key=lambda state: (-states[state], state))
+    same = [offer for offer in can or offers if offer[1].digest == digest]
+    if not can:
+        return next((skill for _, skill in offers if skill.digest == digest and skill.reason), same[0][1]), set()
+    shown = min((skill for _, skill in same), key=lambda skill: (skill.route, skill.location, skill.description))
+    return shown, {worker for worker, _ in same}
+
+
+def _order(version: str) -> tuple[bool, Version, str]:
+    """What is no version of PEP 440, which reads semantic versions too, comes first."""
+    try:
+        return True, Version(version), ""
+    except InvalidVersion:
+        return False, Version("0"), version

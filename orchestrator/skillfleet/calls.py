@@ -1,0 +1,94 @@
+"""The tool queues in Celery."""
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import redis
+from kombu.exceptions import OperationalError
+
+from skillfleet_workers.wire.blobs import Blobs
+from skillfleet_workers.wire.celery import send_call
+from skillfleet_workers.wire.contract import CallMessage
+from skillfleet_workers.wire.keys import route_queue
+from skillfleet_workers.wire.presence import LiveProcess
+from skillfleet_workers.wire.published import PublishedSkill
+
+from .catalogs import Catalogs
+from .conversations.models import Conversation, ToolRun
+from .conversations.schedule import Rooms, room_for
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+log = logging.getLogger(__name__)
+
+
+class CeleryCalls:
+    """`queue`: that of the calls that all workers can run; each route has one of its own."""
+
+    def __init__(
+        self,
+        app: "Celery",
+        broker: redis.Redis,
+        queue: str,
+        blobs: Blobs,
+        workers: Callable[[], Sequence[LiveProcess]],
+        catalogs: Catalogs,
+    ) -> None:
+        self._app, self._broker, self._queue, self._blobs = app, broker, queue, blobs
+        self._workers, self._catalogs = workers, catalogs
+
+    def route(self, conversation: Conversation, run: ToolRun) -> str:
+        """Who keeps to a state of the skill that none of today's workers has published goes where that one went."""
+        if run.skill is None:
+            return ""
+        pinned, now = self._pinned(conversation, run.skill), self._now(conversation, run.skill)
+        if now and now.eligible and (pinned is None or pinned.digest == now.digest):
+            return now.route
+        return run.route or (pinned.route if pinned and pinned.eligible else "")
+
+    def send(self, conversation: Conversation, run: ToolRun) -> None:
+        try:
+            send_call(self._app, run.task.name, self._blobs.referred(self._message(conversation, run)), run.route)
+        except (OperationalError, redis.RedisError) as error:
+            log.warning("call %s was not sent, and will be: %s", run.ref.task_id, error)
+
+    def queue_empty(self, route: str) -> bool:
+        return self._broker.llen(route_queue(self._queue, route)) == 0
+
+    def rooms(self, call_s: float) -> Rooms:
+        workers, slots = self._workers(), Counter[str]()
+        for worker in workers:
+            slots.update(dict.fromkeys(worker.routes, worker.slots))
+        routes = {route: room_for(count, call_s) for route, count in slots.items()}
+        return Rooms(room_for(sum(worker.slots for worker in workers), call_s), routes)
+
+    def why_not(self, conversation: Conversation, run: ToolRun) -> str:
+        skill = self._now(conversation, run.skill) if run.skill else None
+        return skill.reason if skill else ""
+
+    def _message(self, conversation: Conversation, run: ToolRun) -> CallMessage:
+        pinned = self._pinned(conversation, run.skill) if run.skill else None
+        return CallMessage(
+            ref=run.ref,
+            request=run.request,
+            skills=conversation.spec.skills,
+            sent_at=time.time(),
+            snapshot=conversation.snapshot,
+            digest=pinned.digest if pinned else "",
+            governing=conversation.governing,
+        )
+
+    def _pinned(self, conversation: Conversation, name: str) -> PublishedSkill | None:
+        snapshot = self._catalogs.read(conversation.snapshot) if conversation.snapshot else None
+        return snapshot.find(name) if snapshot else None
+
+    def _now(self, conversation: Conversation, name: str) -> PublishedSkill | None:
+        """Of the version that the conversation keeps to."""
+        snapshot, pinned = self._catalogs.current(), self._pinned(conversation, name)
+        if snapshot is None:
+            return None
+        return snapshot.find(f"{pinned.name}@{pinned.version}" if pinned else name)
