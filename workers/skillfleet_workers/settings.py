@@ -2,15 +2,20 @@
 
 import os
 import sys
+from pathlib import Path
 from typing import Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from .wire.connection import FleetSettings
+from .wire.connection import FleetSettings, expanded
 from .wire.contract import MAX_TIMEOUT_SECONDS
 from .wire.execution import Isolation
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
+
+SYSTEM_SKILLS = Path("/usr/local/share/skillfleet/skills")
+
+NO_HOME = Path("/nonexistent")
 
 LEAST_CPUS = 0.05
 """With less, an interpreter that imports much would not come up in time."""
@@ -18,7 +23,18 @@ LEAST_CPUS = 0.05
 MOST_CPUS = 1024
 
 
+def default_user_skills() -> Path:
+    """XDG Base Directory specification: user configuration."""
+    try:
+        base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    except RuntimeError:  # a user without a home, as in a container
+        base = NO_HOME
+    return Path(base) / "skillfleet" / "skills"
+
+
 class WorkerSettings(FleetSettings):
+    user_skills: Path = Field(default_factory=default_user_skills, validation_alias="SKILLFLEET_USER_SKILLS_PATH")
+    system_skills: Path = Field(default=SYSTEM_SKILLS, validation_alias="SKILLFLEET_SYSTEM_SKILLS_PATH")
     script_timeout_s: int = Field(default=30, gt=0, le=MAX_TIMEOUT_SECONDS, validation_alias="SCRIPT_TIMEOUT_SECONDS")
     script_cpus: float | None = Field(
         default=None,
@@ -39,6 +55,11 @@ class WorkerSettings(FleetSettings):
     warm_mb: int = Field(default=1024, gt=0, validation_alias="SKILLFLEET_WARM_MB")
     min_isolation: Isolation = Field(default="process", validation_alias="SKILLFLEET_MIN_ISOLATION")
     log_level: LogLevel = Field(default="INFO", validation_alias="SKILLFLEET_LOG_LEVEL")
+
+    @field_validator("user_skills", "system_skills", mode="before")
+    @classmethod
+    def _skills(cls, value: str | Path) -> Path:
+        return expanded(value)
 
     @field_validator("log_level", mode="before")
     @classmethod

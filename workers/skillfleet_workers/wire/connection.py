@@ -35,6 +35,17 @@ def default_state_dir() -> Path:
     return Path(base) / "skillfleet"
 
 
+def expanded(value: str | Path) -> Path:
+    """A folder as a setting names it. Raises ValueError."""
+    # Not the shell's work: a value in .env or in a service's unit has seen no shell.
+    if not str(value).strip():
+        raise ValueError(EMPTY)
+    try:
+        return Path(value).expanduser()
+    except RuntimeError:
+        raise ValueError(f"{str(value)!r} has no home folder; write the whole path") from None
+
+
 class FleetSettings(BaseSettings):
     """Read from the environment, then `.env`; frozen. Both sides inherit it."""
 
@@ -59,13 +70,7 @@ class FleetSettings(BaseSettings):
     @field_validator("state_dir", "skills_folder", mode="before")
     @classmethod
     def _folder(cls, value: str | Path) -> Path:
-        # Not the shell's work: a value in .env or in a service's unit has seen no shell.
-        if not str(value).strip():
-            raise ValueError(EMPTY)
-        try:
-            return Path(value).expanduser()
-        except RuntimeError:
-            raise ValueError(f"{str(value)!r} has no home folder; write the whole path") from None
+        return expanded(value)
 
     @field_validator("state_dir")
     @classmethod
