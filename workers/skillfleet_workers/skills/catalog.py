@@ -9,25 +9,18 @@ from pathlib import Path
 from ..wire.contract import ToolError
 from ..wire.shown import is_text, short
 from .digests import Digests
-from .discovery import Discovery
 from .kept import Kept
 from .models import Skill, Skipped
 from .precedence import Arranged, Shadowed, arranged
 from .problems import Problem
-from .readings import Readings, read_named
+from .reading import read_skill
+from .rooted import Rooted
 from .roots import Root, as_roots
 from .versions import SEPARATOR, meant, split
 from .watching import Watching
 
 NAMED_SKILLS = 100
 """Most names that a correction lists."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Rooted:
-    root: Root
-    discovery: Discovery
-    readings: Readings
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +40,7 @@ class SkillCatalog:
     def __init__(
         self, roots: Path | Iterable[Root], *, watching: Watching | None = None, kept: Kept | None = None
     ) -> None:
-        self._roots = [_Rooted(root, Discovery(root.path), Readings(root.scope)) for root in as_roots(roots)]
+        self._roots = [Rooted(root) for root in as_roots(roots)]
         self._watching, self._kept = watching, kept
         self._digests = Digests()
         self._digests_seen: dict[Path, tuple[int, str]] = {}
@@ -159,11 +152,9 @@ class SkillCatalog:
         return self._watching.mark if self._watching else None
 
     def _look(self, mark: int | None, generation: int) -> _Seen:
-        looks = [each.discovery.look() for each in self._roots]
-        read = [each.readings.of(look.found) for each, look in zip(self._roots, looks, strict=True)]
-        skills = arranged([[*inner, *look.skips] for inner, look in zip(read, looks, strict=True)])
+        looks = [each.look() for each in self._roots]
         problems = tuple(problem for look in looks for problem in look.problems)
-        return _Seen(skills, problems, mark, generation)
+        return _Seen(arranged(look.read for look in looks), problems, mark, generation)
 
     def _unknown(self, name: str, allowed: Collection[str] | None) -> ToolError:
         names = [skill.name for skill in self.list(allowed)]
@@ -196,7 +187,7 @@ def _not_readable(name: str, skip: Skipped) -> ToolError:
 def _read_copy(copy: Path) -> Skill | None:
     """A copy never changes."""
     try:
-        read = read_named(copy, copy.name)
+        read = read_skill(copy)
     except OSError:
         return None
     return read if isinstance(read, Skill) else None

@@ -1,7 +1,7 @@
 """Which folders under a root are skills."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,15 +38,17 @@ class Discovered:
 
 
 class Discovery:
-    """A folder with a marking file is a skill, and nothing further is looked for in it. So is a folder directly under
-    the root without any, as long as there is no skill below it."""
+    """A folder with a marking file, or a record, is a skill, and nothing further is looked for in it. So is a folder
+    directly under the root without any, as long as there is no skill below it."""
 
     def __init__(self, root: Path) -> None:
+        """`root` is resolved."""
         self._root = root
         self._listings = Listings()
 
-    def look(self) -> Discovered:
-        walk = _Walk(Path(os.path.realpath(self._root)), self._listings)
+    def look(self, recorded: Collection[Path] = ()) -> Discovered:
+        """`recorded`: the folders that have records."""
+        walk = _Walk(self._root, self._listings, recorded)
         walk.run()
         self._listings.forget_others()
         return walk.outcome()
@@ -55,8 +57,8 @@ class Discovery:
 class _Walk:
     """First what really lies there, then what symlinks lead to: so each folder is walked once, and loops end."""
 
-    def __init__(self, root: Path, listings: Listings) -> None:
-        self._root, self._listings = root, listings
+    def __init__(self, root: Path, listings: Listings, recorded: Collection[Path]) -> None:
+        self._root, self._listings, self._recorded = root, listings, recorded
         self._visited: set[Path] = set()
         self._marked: list[Found] = []
         self._unmarked: list[Found] = []
@@ -126,7 +128,8 @@ class _Walk:
 
     def _listing(self, folder: Path, place: str) -> Listing | None:
         try:
-            return self._listings.of(folder, is_root=folder == self._root)
+            listing = self._listings.of(folder, is_root=folder == self._root)
+            return Listing(listing.stamp, marked=True) if folder in self._recorded else listing
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as failed:

@@ -1,12 +1,13 @@
 """A skill's folder, read into the one model."""
 
+import os
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ..wire.contract import ToolError
-from .models import Scope, Skill, Skipped
+from .models import NO_VERSION, Scope, Skill, Skipped
 from .paths import open_inside
 from .problems import Problem
 from .skill_md import read_skill_md
@@ -17,19 +18,29 @@ HEAD_BYTES = 65_536
 
 
 def read_skill(folder: Path, *, scope: Scope = "project", record: Mapping[str, Any] | None = None) -> Skill | Skipped:
-    """`folder` is resolved. Its name is the skill's, but for an `@version` at its end."""
-    name = folder.name.partition("@")[0]
+    """The folder names the skill, and its version where it is called `name@1.2.0`.
+
+    Raises:
+        OSError: the folder itself cannot be read.
+    """
+    name, _, version = folder.name.partition("@")
     document = min(documents(folder), default=None, key=lambda found: (found != DOCUMENTATION, found))
-    skill = Skill(name, folder, documentation=document, scope=scope)
-    if document is None:
-        return skill
-    file = open_inside(folder, document)
+    skill = Skill(name, Path(os.path.realpath(folder)), documentation=document, scope=scope)
+    read = skill if document is None else _read(skill, document)
+    if isinstance(read, Skipped):
+        return read
+    return replace(read, version=version or read.version or NO_VERSION)
+
+
+def _read(skill: Skill, document: str) -> Skill | Skipped:
+    file = open_inside(skill.root, document)
     if isinstance(file, ToolError):
         message = f"{document}: {file.message.rstrip('.')}"
-        return Skipped(name, folder, (Problem("unreadable", message, file.fix, document, severity="error"),))
+        return Skipped(
+            skill.name, skill.root, (Problem("unreadable", message, file.fix, document, severity="error"),)
+        )
     with file:
-        read = read_skill_md(skill, file.read(HEAD_BYTES))
-    return replace(read, formats=("skill_md",)) if isinstance(read, Skill) else read
+        return read_skill_md(replace(skill, formats=("skill_md",)), file.read(HEAD_BYTES))
 
 
 def marks_skill(names: Collection[str]) -> bool:
