@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from .models import Skill, Skipped
 from .precedence import Arranged, Shadowed, arranged
 from .problems import Problem
 from .reading import read_skill
-from .rooted import Rooted
+from .rooted import Looked, Rooted
 from .roots import Root, as_roots
 from .versions import SEPARATOR, meant, split
 from .watching import Watching
@@ -27,8 +27,8 @@ NAMED_SKILLS = 100
 class _Seen:
     """All that was found at one look, under what `watching` said then."""
 
+    looks: tuple[Looked, ...]
     skills: Arranged
-    problems: tuple[Problem, ...]
     mark: int | None
     generation: int
 
@@ -80,7 +80,7 @@ class SkillCatalog:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """Of the roots, not of single skills."""
-        return self._now().problems
+        return tuple(problem for look in self._now().looks for problem in look.problems)
 
     @property
     def generation(self) -> int:
@@ -152,9 +152,11 @@ class SkillCatalog:
         return self._watching.mark if self._watching else None
 
     def _look(self, mark: int | None, generation: int) -> _Seen:
-        looks = [each.look() for each in self._roots]
-        problems = tuple(problem for look in looks for problem in look.problems)
-        return _Seen(arranged(look.read for look in looks), problems, mark, generation)
+        looks = tuple(each.look() for each in self._roots)
+        before = self._seen
+        if before is not None and before.looks == looks:
+            return replace(before, mark=mark, generation=generation)
+        return _Seen(looks, arranged(look.read for look in looks), mark, generation)
 
     def _unknown(self, name: str, allowed: Collection[str] | None) -> ToolError:
         names = [skill.name for skill in self.list(allowed)]

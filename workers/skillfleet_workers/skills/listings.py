@@ -3,7 +3,6 @@
 import os
 import stat
 from dataclasses import dataclass
-from pathlib import Path
 
 from .paths import SKIPPED_FOLDERS
 from .reading import marks_skill
@@ -26,17 +25,17 @@ class Listings:
     """Those that were not asked for between two calls of `forget_others` are forgotten."""
 
     def __init__(self) -> None:
-        self._known: dict[Path, tuple[Listing, bool]] = {}
-        self._asked: dict[Path, tuple[Listing, bool]] = {}
+        self._known: dict[str, tuple[Listing, bool]] = {}
+        self._asked: dict[str, tuple[Listing, bool]] = {}
 
-    def of(self, folder: Path, *, is_root: bool = False) -> Listing:
+    def of(self, folder: str, *, is_root: bool = False) -> Listing:
         """A root is no skill, whatever lies in it.
 
         Raises:
             NotADirectoryError: it is no folder, or a symlink.
             OSError
         """
-        status = folder.lstat()
+        status = os.lstat(folder)
         if not stat.S_ISDIR(status.st_mode):
             raise NotADirectoryError
         stamp = stamp_of(status)
@@ -51,7 +50,7 @@ class Listings:
         self._known, self._asked = self._asked, {}
 
 
-def _listed(folder: Path, stamp: Stamp, is_root: bool) -> Listing:
+def _listed(folder: str, stamp: Stamp, is_root: bool) -> Listing:
     with os.scandir(folder) as entries:
         listed = sorted(entries, key=lambda entry: entry.name)
     names = [entry.name for entry in listed]

@@ -1,5 +1,6 @@
 """Skill folders read, and read again only when they have changed."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,7 +31,7 @@ class _Known:
             self.is_settled
             and self.found == found
             and self.record == record
-            and all(_stamp(found.folder, name) == stamp for name, stamp in self.document_stamps)
+            and all(_stamp(file) == stamp for file, stamp in self.document_stamps)
         )
 
 
@@ -54,8 +55,9 @@ class Readings:
             for number, record in enumerate(records.get(each.folder, (None,))):
                 key = each.place, number
                 known = self._known.get(key)
-                fresh = known if known and known.holds(each, record) else self._read(each, record)
-                if fresh is not None:
+                if known and known.holds(each, record):
+                    yield key, known
+                elif fresh := self._read(each, record):
                     same = known is not None and known.result == fresh.result
                     yield key, replace(fresh, result=known.result) if known and same else fresh
 
@@ -63,7 +65,9 @@ class Readings:
         result: Skill | Skipped
         try:
             # Stamped before it is read: a change in between is then seen the next time.
-            stamps = tuple((name, _stamp(found.folder, name)) for name in documents(found.folder))
+            stamps = tuple(
+                (file, _stamp(file)) for name in documents(found.folder) for file in [f"{found.folder}/{name}"]
+            )
             result = read_skill(self._root / found.place, scope=self._scope, record=record)
         except FileNotFoundError:
             return None
@@ -75,9 +79,9 @@ class Readings:
         return _Known(found, record, stamps, result, is_settled)
 
 
-def _stamp(folder: Path, document: str) -> Stamp:
+def _stamp(document: str) -> Stamp:
     try:
-        return stamp_of((folder / document).stat())
+        return stamp_of(os.stat(document))  # noqa: PTH116 - a Path for each would cost more than the look
     except OSError:
         return ()
 

@@ -1,7 +1,7 @@
 """All that lies under one root."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from .stamps import Stamp, settled, stamp_of
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    read: Sequence[Skill | Skipped]
+    read: tuple[Skill | Skipped, ...]
     problems: tuple[Problem, ...]
 
 
@@ -38,7 +38,7 @@ class Rooted:
             by_folder.setdefault(folder, []).append(record)
         discovered = self._discovery.look(by_folder.keys())
         read = self._readings.of(discovered.found, by_folder)
-        return Looked([*read, *discovered.skips], (*records.problems, *discovered.problems))
+        return Looked((*read, *discovered.skips), (*records.problems, *discovered.problems))
 
     def _start_over(self, at: Path) -> None:
         self._at = at

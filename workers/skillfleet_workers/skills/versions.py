@@ -1,6 +1,7 @@
 """Which of the versions of a skill is meant (pure)."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from packaging.version import InvalidVersion, Version
 
@@ -12,6 +13,7 @@ _Key = tuple[bool, Version, str]
 _NONE = Version("0")
 
 
+@lru_cache(maxsize=4_096)
 def order(version: str) -> _Key:
     """By PEP 440, which reads semantic versions too; what it cannot read comes first."""
     try:

@@ -81,7 +81,7 @@ class Watching:
             if isinstance(told, str):
                 self._count += 1
                 wait_s = self._looks_every_s
-            elif any(_matters(path, there) for _, path in told):
+            elif any(matters(path, there) for _, path in told):
                 self._count += 1
                 wait_s = min(SETTLES_S, self._looks_every_s)
 
@@ -98,7 +98,7 @@ def _there(roots: Iterable[Path]) -> dict[Path, Stamp]:
     return found
 
 
-def _matters(path: str, roots: Iterable[Path]) -> bool:
+def matters(path: str, roots: Iterable[Path]) -> bool:
     """Not what is in folders of tools, and in hidden ones."""
     changed = Path(path)
     inner = (changed.relative_to(root).parts for root in roots if changed.is_relative_to(root))
