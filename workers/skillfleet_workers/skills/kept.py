@@ -8,13 +8,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from .contents import MAX_ENTRIES, REGENERATED, Entry, contents
+from .contents import REGENERATED, Entry, contents
 from .digests import TRIES, Digest, Digests, digest_of
 from .models import Skill
 from .versions import split
 
 NAME_CHARS = 32
 """Of a digest, in the name of the folder of its copies."""
+
+MAX_FILES = 10_000
 
 TEMPORARY = ".tmp-"
 ABANDONED_S = 3_600
@@ -31,9 +33,9 @@ class Kept:
     """Copies lie at `folder/<digest>/<skill>`, and what lies there never changes. Workers of one machine share the
     folder; threads share this."""
 
-    def __init__(self, folder: Path, max_mb: int = 64) -> None:
+    def __init__(self, folder: Path, max_mb: int = 64, max_files: int = MAX_FILES) -> None:
         self._folder = folder
-        self._max_bytes = max_mb * 1_000_000
+        self._max_bytes, self._max_files = max_mb * 1_000_000, max_files
         self._digests = Digests()
         self._verified: set[Path] = set()
 
@@ -45,7 +47,7 @@ class Kept:
         with contextlib.suppress(OSError, _NotKeptError):
             for _ in range(TRIES):
                 digest = self._digests.of(skill.root)
-                if self.find(digest, skill.name) or self._copied(skill, digest):
+                if self._is_there(skill, digest) or self._copied(skill, digest):
                     break
         return digest
 
@@ -54,7 +56,7 @@ class Kept:
         shelf = self._shelf(digest)
         try:
             os.utime(shelf)
-            copies = sorted(path for path in shelf.iterdir() if name in ("", path.name, split(path.name)[0]))
+            copies = sorted(path for path in shelf.iterdir() if split(name)[0] in ("", split(path.name)[0]))
         except OSError:
             return None
         exact = [path for path in copies if path.name == name]
@@ -68,6 +70,10 @@ class Kept:
             with contextlib.suppress(OSError):
                 if path.lstat().st_mtime < now - limit:
                     self._remove(path, now - limit)
+
+    def _is_there(self, skill: Skill, digest: str) -> bool:
+        copy = self.find(digest, _name(skill))
+        return copy is not None and copy.name == _name(skill)
 
     def _shelf(self, digest: str) -> Path:
         return self._folder / (digest if digest.isalnum() else "-")[:NAME_CHARS]
@@ -119,7 +125,7 @@ class Kept:
         copy.mkdir()
         for entry in contents(root):
             written, copied = written + entry.status.st_size, copied + 1
-            if written > self._max_bytes or copied == MAX_ENTRIES:
+            if written > self._max_bytes or copied > self._max_files:
                 raise _NotKeptError
             _write_entry(entry, copy, digest)
             if not entry.is_folder:
