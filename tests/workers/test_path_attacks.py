@@ -12,6 +12,7 @@ from tests.workers.skill_folders import write_skill
 from skillfleet_workers.skills.catalog import SkillCatalog
 from skillfleet_workers.skills.digests import digest_of
 from skillfleet_workers.skills.errors import PathSecurityError, ScriptNotFoundError, ScriptRefusedError
+from skillfleet_workers.skills.imports import SkillImports
 from skillfleet_workers.skills.kept import Kept
 from skillfleet_workers.skills.models import Skill
 from skillfleet_workers.skills.paths import document
@@ -146,6 +147,16 @@ def test_no_copy_has_what_is_no_file_of_the_skill_alone(
     copy = kept.find(kept.keep(skill))
     assert copy is None or not os.path.lexists(copy / "docs/attack.md")
     assert not [path for path in (tmp_path / "kept").rglob("*") if path.is_file() and SECRET in path.read_text()]
+
+
+def test_what_scripts_import_is_not_looked_for_in_what_is_no_file_of_the_skill_alone(
+    skill: Skill, attack: tuple[Callable[[Path, Path], object], str]
+) -> None:
+    make, _ = attack
+    secret = skill.root.parents[1] / "secret.py"
+    secret.write_text("import decimal")
+    make(skill.root / "scripts/attack.py", secret)
+    assert SkillImports().of(skill, "import json") == ("json",)
 
 
 def test_what_lies_outside_is_not_in_the_digest(skill: Skill) -> None:

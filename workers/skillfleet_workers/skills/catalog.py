@@ -53,6 +53,8 @@ class SkillCatalog:
 
     def list(self, allowed: Collection[str] | None = None) -> tuple[Skill, ...]:
         """The highest version of each, sorted by name; `allowed` None: all."""
+        if allowed is None:
+            return self._now().skills.highest
         found = (
             meant((skill for skill in versions if _is_allowed(skill, allowed)), "")
             for versions in self._now().skills.versions.values()

@@ -26,9 +26,10 @@ class Shadowed:
 
 @dataclass(frozen=True, slots=True)
 class Arranged:
-    """`versions` of each name, the highest last; names are sorted."""
+    """`versions` of each name, the highest last; names are sorted. `highest`: of each name."""
 
     versions: Mapping[str, tuple[Skill, ...]] = field(default_factory=dict)
+    highest: tuple[Skill, ...] = ()
     skips: tuple[Skipped, ...] = ()
     shadowed: tuple[Shadowed, ...] = ()
 
@@ -49,7 +50,9 @@ def arranged(roots: Iterable[Sequence[Skill | Skipped]]) -> Arranged:
         skills += held
         skips += refused
         holders |= {_key(each.name): each.root for each in reversed(here)}
-    return Arranged(_by_name(skills), tuple(skips), tuple(shadowed))
+    versions = _by_name(skills)
+    highest = tuple(skills[-1] for skills in versions.values())
+    return Arranged(versions, highest, tuple(skips), tuple(shadowed))
 
 
 def _one_root(here: Iterable[Skill | Skipped]) -> tuple[list[Skill], list[Skipped]]:
