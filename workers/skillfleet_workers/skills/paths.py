@@ -116,12 +116,22 @@ def open_inside(root: Path, relative: str) -> BufferedReader | ToolError:
 
 
 def _open_beneath(root: Path, path: Path) -> int:
-    """Symlinks are resolved first; then each part is opened from the folder before it and none may be a symlink:
-    whatever is swapped meanwhile, nothing outside is touched."""
+    """Only where there is a symlink on the way, it is resolved first, and what it leads to opened instead."""
+    try:
+        return _open_plain(root, path)
+    except OSError as failed:  # of a symlink: that it is no folder, or no file, or a loop
+        if not isinstance(failed, NoFileError) and failed.errno not in (errno.ENOTDIR, errno.ELOOP):
+            raise
     real = Path(os.path.realpath(path, strict=True))
     if not real.is_relative_to(root):
         raise _OutsideError
-    *folders, name = real.relative_to(root).parts or (".",)
+    return _open_plain(root, real)
+
+
+def _open_plain(root: Path, path: Path) -> int:
+    """Each part is opened from the folder before it and none may be a symlink: whatever is swapped meanwhile, nothing
+    outside is touched."""
+    *folders, name = path.relative_to(root).parts or (".",)
     parent = os.open(root, ENTER)
     try:
         for folder in folders:
