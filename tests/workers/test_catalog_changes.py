@@ -11,6 +11,8 @@ import pytest
 from tests.workers.skill_folders import write_skill
 
 from skillfleet_workers.skills.catalog import SkillCatalog
+from skillfleet_workers.skills.roots import Root
+from skillfleet_workers.skills.stamps import settled
 from skillfleet_workers.skills.watching import Watching, matters
 
 LONG_S = 20.0
@@ -146,6 +148,25 @@ def test_what_nobody_tells_is_found_by_a_slow_look(root: Path) -> None:
         assert names(catalog) == []
         link.symlink_to(root)
         until(lambda: names(catalog) == ["alpha", "beta", "gamma"])
+
+
+def test_a_root_that_is_made_later_is_watched_from_then_on(root: Path) -> None:
+    later = root.parent / "later"
+    with Watching([later, root]) as watching:
+        until(lambda: watching.mark is not None)
+        catalog = SkillCatalog([Root("project", later), Root("user", root)], watching=watching)
+        write_skill(later / "delta", {"SKILL.md": "x"})
+        (root / "gamma/SKILL.md").touch()
+        until(lambda: "delta" in names(catalog))
+        write_skill(later / "epsilon", {"SKILL.md": "x"})
+        until(lambda: "epsilon" in names(catalog))
+
+
+@pytest.mark.parametrize(("age_s", "is_settled"), [(0, False), (-10, False), (10, True)])
+def test_what_has_changed_just_now_may_change_again_unseen(age_s: int, is_settled: bool) -> None:
+    then = time.time_ns() - age_s * 1_000_000_000
+    assert settled((1, 2, 3, 4, 0, then)) is is_settled
+    assert settled(())
 
 
 @pytest.mark.parametrize(

@@ -213,6 +213,15 @@ def test_what_is_linked_from_a_hidden_folder_is_found(tmp_path: Path) -> None:
     assert names(catalog) == ["calc"]
 
 
+def test_what_several_symlinks_lead_to_is_found_once(tmp_path: Path) -> None:
+    write(tmp_path / ".hidden" / "group" / "calc")
+    (tmp_path / "a").symlink_to(".hidden/group")
+    (tmp_path / "b").symlink_to(".hidden")
+    catalog = SkillCatalog(tmp_path)
+    assert names(catalog) == ["calc"]
+    assert not catalog.skips
+
+
 def test_a_symlink_out_of_a_root_is_refused_where_it_would_be_a_skill(tmp_path: Path) -> None:
     write(tmp_path / "outside")
     root = tmp_path / "skills"

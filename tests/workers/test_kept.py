@@ -91,6 +91,13 @@ def test_what_tools_leave_behind_is_not_in_the_digest(skill: Skill) -> None:
     assert digest_of(skill.root) == before
 
 
+def test_the_order_in_which_files_were_made_does_not_count(tmp_path: Path) -> None:
+    order = [f"{number % 7}{number}" for number in range(40)]
+    one = write_skill(tmp_path / "one", {name: name for name in order})
+    other = write_skill(tmp_path / "other", {name: name for name in reversed(order)})
+    assert digest_of(one.root) == digest_of(other.root)
+
+
 def test_names_and_contents_cannot_be_mistaken_for_each_other(tmp_path: Path) -> None:
     one = write_skill(tmp_path / "one", {"ab": "c", "d": ""})
     other = write_skill(tmp_path / "other", {"a": "bc", "d": ""})

@@ -11,11 +11,13 @@ from tests.workers.skill_folders import write_skill
 
 from skillfleet_workers.skills.catalog import SkillCatalog
 from skillfleet_workers.skills.digests import digest_of
+from skillfleet_workers.skills.discovery import Found
 from skillfleet_workers.skills.errors import PathSecurityError, ScriptNotFoundError, ScriptRefusedError
 from skillfleet_workers.skills.imports import SkillImports
 from skillfleet_workers.skills.kept import Kept
 from skillfleet_workers.skills.models import Skill
 from skillfleet_workers.skills.paths import document
+from skillfleet_workers.skills.readings import Readings
 from skillfleet_workers.skills.scripts import ScriptMetadata, find_script, read_script, scripts_of
 from skillfleet_workers.wire.contract import Document, ToolError
 
@@ -250,6 +252,14 @@ def test_a_skill_swapped_for_a_symlink_while_it_is_found_is_never_one_from_outsi
         swapping.join()
     assert "Adds." in seen
     assert SECRET not in "".join(seen)
+
+
+def test_a_folder_that_was_a_folder_when_it_was_found_and_is_a_symlink_now_is_no_skill(tmp_path: Path) -> None:
+    write_skill(tmp_path / "outside", {"SKILL.md": SECRET})
+    (tmp_path / "skills").mkdir()
+    (tmp_path / "skills/calc").symlink_to(tmp_path / "outside")
+    found = Found(tmp_path / "skills/calc", "calc", ())
+    assert Readings(tmp_path / "skills", "project").of([found], {}) == []
 
 
 def test_of_two_names_that_differ_only_by_case_one_is_refused(tmp_path: Path) -> None:
