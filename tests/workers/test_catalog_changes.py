@@ -2,12 +2,15 @@
 
 import os
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.conftest import Require
 from tests.workers.skill_folders import write_skill
 
 from skillfleet_workers.skills.catalog import SkillCatalog
@@ -196,3 +199,31 @@ def test_who_no_longer_watches_looks(root: Path) -> None:
     assert watching.mark is None
     shutil.rmtree(root / "group")
     assert names(catalog) == ["gamma"]
+
+
+OUT_OF_WATCHES = """
+import logging, sys, time
+from pathlib import Path
+from skillfleet_workers.skills.watching import Watching
+
+Path("/proc/sys/user/max_inotify_watches").write_text("2")
+logging.basicConfig(stream=sys.stdout)
+with Watching([Path(sys.argv[1])], looks_every_s=0.01) as watching:
+    deadline = time.monotonic() + 1
+    while watching.mark is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    print(watching.mark)
+"""
+
+
+def test_where_the_system_has_too_few_watches_changes_are_looked_for(root: Path, require: Require) -> None:
+    unshare = shutil.which("unshare") or ""
+    command = [unshare, "--user", "--map-root-user"]
+    able = bool(unshare) and not subprocess.run([*command, "true"], capture_output=True, check=False).returncode
+    require(able, "user namespaces")
+    done = subprocess.run(
+        [*command, sys.executable, "-c", OUT_OF_WATCHES, root], capture_output=True, text=True, check=True
+    )
+    (told, mark) = done.stdout.splitlines()
+    assert "cannot be watched" in told
+    assert mark == "None"

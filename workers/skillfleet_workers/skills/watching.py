@@ -32,6 +32,7 @@ class Watching:
         self._looks_every_s = looks_every_s
         self._count = 0
         self._watched = False
+        self._told = ""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="watching", daemon=True)
 
@@ -62,14 +63,20 @@ class Watching:
         while not self._stop.is_set():
             there = _there(self._roots)
             try:
-                with RustNotify([str(path) for path in there], False, False, 0, True, True) as notify:
+                with _watcher(there) as notify:
                     self._count += 1
                     self._watched = True
                     self._watch(notify, there)
             except (OSError, WatchfilesRustInternalError) as failed:
-                log.warning("changes of skills are found by looking, as their folders cannot be watched: %s", failed)
+                self._tell(str(failed))
             self._watched = False
             self._stop.wait(0 if there != _there(self._roots) else self._looks_every_s)
+
+    def _tell(self, why: str) -> None:
+        """Not again and again."""
+        if why != self._told:
+            log.warning("changes of skills are found by looking, as their folders cannot be watched: %s", why)
+        self._told = why
 
     def _watch(self, notify: RustNotify, there: dict[Path, Stamp]) -> None:
         """Until the roots are others."""
@@ -84,6 +91,18 @@ class Watching:
             elif any(matters(path, there) for _, path in told):
                 self._count += 1
                 wait_s = min(SETTLES_S, self._looks_every_s)
+
+
+def _watcher(roots: Iterable[Path]) -> RustNotify:
+    # Told to ignore folders that it may not read, it would ignore those too for which the system has no watch left.
+    return RustNotify(
+        [str(path) for path in roots],
+        debug=False,
+        force_polling=False,
+        poll_delay_ms=0,
+        recursive=True,
+        ignore_permission_denied=False,
+    )
 
 
 def _there(roots: Iterable[Path]) -> dict[Path, Stamp]:
