@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .cancel import cancel
+from .discovery import discovery
 from .durable.part import durable
 from .execution.part import execution
 from .fleet import Pair
@@ -19,7 +20,7 @@ from .scale.part import scale
 from .side_by_side import AT_ONCE, TOOL_SLOTS, print_parts, processor_time, side_by_side
 from .startup import startup
 
-PARTS = ("sides", "hop", "startup", "cancel", "execution", "scale", *PARTS_OF_SCALE, "durable")
+PARTS = ("sides", "hop", "startup", "cancel", "execution", "discovery", "scale", *PARTS_OF_SCALE, "durable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,8 @@ def main() -> None:
         cancel(size.hops, size.starts)
     if given.only in (None, "execution"):
         execution(quick=given.quick)
+    if given.only in (None, "discovery"):
+        discovery(quick=given.quick)
     if given.only in (None, "scale", *PARTS_OF_SCALE):
         scale(given.only, quick=given.quick)
     if given.only in (None, "durable"):

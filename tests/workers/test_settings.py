@@ -155,3 +155,11 @@ def test_cores_may_be_a_fraction(monkeypatch: pytest.MonkeyPatch, value: str, co
 def test_the_log_level_may_be_written_in_any_case(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("SKILLFLEET_LOG_LEVEL", value)
     assert load_settings(WorkerSettings).log_level == "DEBUG"
+
+
+@pytest.mark.parametrize("name", ["SKILLFLEET_USER_SKILLS_PATH", "SKILLFLEET_SYSTEM_SKILLS_PATH"])
+def test_further_skills_may_be_missing_but_not_empty(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "/nowhere")
+    load_settings(WorkerSettings)
+    monkeypatch.setenv(name, " ")
+    assert complaint() == f"{name}: {EMPTY}"

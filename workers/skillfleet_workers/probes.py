@@ -17,6 +17,7 @@ from .runtimes.container.engine import gvisor_among
 from .runtimes.isolation import HostIsolation, at_least, probe
 from .settings import WorkerSettings
 from .skills.catalog import SkillCatalog
+from .skills.roots import roots_of
 from .wire.contract import WireModel
 from .wire.execution import Isolation
 
@@ -49,7 +50,7 @@ def probe_host(settings: WorkerSettings) -> list[Finding]:
 
 
 def _skills(settings: WorkerSettings) -> Iterator[Finding]:
-    catalog = SkillCatalog(settings.skills_folder)
+    catalog = SkillCatalog(roots_of(settings))
     skills = catalog.list(None)
     yield Finding(
         area="skills",
@@ -63,6 +64,8 @@ def _skills(settings: WorkerSettings) -> Iterator[Finding]:
     for skill in skills:
         for problem in skill.problems:
             yield Finding(area="skills", what=skill.name, ok=None, detail=str(problem), fix=problem.fix)
+    for problem in (*catalog.problems, *(each.problem for each in catalog.shadowed)):
+        yield Finding(area="skills", what=problem.code, ok=None, detail=problem.message, fix=problem.fix)
 
 
 def _interpreters() -> Iterator[Finding]:

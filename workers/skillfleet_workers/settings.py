@@ -18,6 +18,10 @@ from .wire.shown import short
 
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR"]
 
+SYSTEM_SKILLS = Path("/usr/local/share/skillfleet/skills")
+
+NO_HOME = Path("/nonexistent")
+
 LEAST_CPUS = 0.05
 """With less, an interpreter that imports much would not come up in time."""
 
@@ -29,7 +33,18 @@ def default_skills_config(known: dict[str, Any]) -> Path:
     return Path(known.get("state_dir", "")) / "skills.yaml"
 
 
+def default_user_skills() -> Path:
+    """XDG Base Directory specification: user configuration."""
+    try:
+        base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    except RuntimeError:  # a user without a home, as in a container
+        base = NO_HOME
+    return Path(base) / "skillfleet" / "skills"
+
+
 class WorkerSettings(FleetSettings):
+    user_skills: Path = Field(default_factory=default_user_skills, validation_alias="SKILLFLEET_USER_SKILLS_PATH")
+    system_skills: Path = Field(default=SYSTEM_SKILLS, validation_alias="SKILLFLEET_SYSTEM_SKILLS_PATH")
     script_timeout_s: int = Field(default=30, gt=0, le=MAX_TIMEOUT_SECONDS, validation_alias="SCRIPT_TIMEOUT_SECONDS")
     script_cpus: float | None = Field(
         default=None,
@@ -72,6 +87,11 @@ class WorkerSettings(FleetSettings):
             if not re.fullmatch(QUEUE_NAME, name):
                 raise ValueError(f"{short(name)!r} is no name of a queue: {QUEUE_RULE}; separate them with commas")
         return frozenset(names)
+
+    @field_validator("user_skills", "system_skills", mode="before")
+    @classmethod
+    def _skills(cls, value: str | Path) -> Path:
+        return expanded(value)
 
     @field_validator("log_level", mode="before")
     @classmethod

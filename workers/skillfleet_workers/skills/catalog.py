@@ -1,75 +1,164 @@
-"""The skills of one folder, read afresh whenever they change."""
+"""The skills of all roots, read afresh whenever they change."""
 
-import errno
-import os
-import stat
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+import threading
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from ..wire.contract import ToolError
 from ..wire.shown import is_text, short
+from .digests import Digests
+from .kept import Kept
 from .models import Skill, Skipped
-from .paths import SKIPPED_FOLDERS, open_inside
+from .precedence import Arranged, Shadowed, arranged
 from .problems import Problem
-from .skill_md import read_skill_md
-
-DOCUMENTATION = "SKILL.md"
-HEAD_BYTES = 65_536
-"""The frontmatter and the first paragraph are looked for in this much of SKILL.md."""
+from .reading import read_skill
+from .rooted import Looked, Rooted
+from .roots import Root, as_roots
+from .versions import SEPARATOR, meant, split
+from .watching import Watching
 
 NAMED_SKILLS = 100
 """Most names that a correction lists."""
 
-_Stamp = tuple[int, ...]
-
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """What was read last, and the stamps under which it holds."""
+class _Seen:
+    """All that was found at one look, under what `watching` said then."""
 
-    folder: Path
-    folder_stamp: _Stamp
-    documentation: str | None
-    documentation_stamp: _Stamp
-    result: Skill | Skipped
+    looks: tuple[Looked, ...]
+    skills: Arranged
+    mark: int | None
+    generation: int
 
 
 class SkillCatalog:
-    """Every folder directly under `root` is a skill, but for hidden ones and those of tools."""
+    """Without `watching` every call looks at the stamps of all folders. `kept`: where skills are found in the state
+    that a conversation began with. Safe to share between threads."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
-        self._known: dict[str, _Known] = {}
+    def __init__(
+        self, roots: Path | Iterable[Root], *, watching: Watching | None = None, kept: Kept | None = None
+    ) -> None:
+        self._roots = [Rooted(root) for root in as_roots(roots)]
+        self._watching, self._kept = watching, kept
+        self._digests = Digests()
+        self._digests_seen: dict[Path, tuple[int, str]] = {}
+        self._lock = threading.Lock()
+        self._seen: _Seen | None = None
+
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        return tuple(each.root for each in self._roots)
 
     def list(self, allowed: Collection[str] | None = None) -> tuple[Skill, ...]:
-        """Sorted by name; `allowed` None: all."""
-        found = (entry for entry in self._scan() if isinstance(entry, Skill))
-        return tuple(skill for skill in found if allowed is None or skill.name in allowed)
+        """The highest version of each, sorted by name; `allowed` None: all."""
+        if allowed is None:
+            return self._now().skills.highest
+        found = (
+            meant((skill for skill in versions if _is_allowed(skill, allowed)), "")
+            for versions in self._now().skills.versions.values()
+        )
+        return tuple(skill for skill in found if skill)
+
+    @property
+    def versions(self) -> tuple[Skill, ...]:
+        """Every version of every skill, sorted by name, then by version."""
+        return tuple(skill for versions in self._now().skills.versions.values() for skill in versions)
+
+    @property
+    def skips(self) -> tuple[Skipped, ...]:
+        return self._now().skills.skips
 
     @property
     def skipped(self) -> Mapping[str, str]:
         """Folder name to the reason why it is no skill."""
-        return {entry.name: entry.reason for entry in self._scan() if isinstance(entry, Skipped)}
+        return {skip.name: skip.reason for skip in self._now().skills.skips}
+
+    @property
+    def shadowed(self) -> tuple[Shadowed, ...]:
+        return self._now().skills.shadowed
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Of the roots, not of single skills."""
+        return tuple(problem for look in self._now().looks for problem in look.problems)
+
+    @property
+    def generation(self) -> int:
+        """As long as it stays the same, no file of a skill has changed. Without `watching` it never does."""
+        return self._now().generation
 
     def find(self, name: str, allowed: Collection[str] | None = None, digest: str = "") -> Skill | ToolError:
+        """`name`, the highest version of it, or `name@1.2.0`. With a digest: in that state, whatever it is now."""
         if not name or ".." in name or any(c in name for c in "/\\\0") or not is_text(name):
             return ToolError(
                 error="invalid_skill_name",
                 message=f"{short(name)!r} is no name of a skill.",
                 fix="Use a name exactly as list_skills gives it.",
             )
-        may_use = (allowed is None or name in allowed) and _is_candidate(name)
-        found = self._look(Path(os.path.realpath(self._root)), name) if may_use else None
-        if isinstance(found, Skill):
-            return found
-        if isinstance(found, Skipped):
-            return ToolError(
-                error="skill_not_readable",
-                message=f"The skill {short(name)!r} cannot be used: {found.reason}.",
-                fix="Use another skill, or tell the user what is wrong with this one.",
-            )
+        seen = self._now()
+        plain, version = split(name)
+        versions = [skill for skill in seen.skills.versions.get(plain, ()) if _is_allowed(skill, allowed)]
+        if digest and (versions or _may_be_allowed(plain, allowed)):
+            return self._in_state(name, versions, allowed, digest)
+        skill = meant(versions, version)
+        if skill is not None:
+            return skill
+        may_use = allowed is None or name in allowed
+        for skip in seen.skills.skips if may_use else ():
+            if skip.name == plain and (not version or skip.root.name == name):
+                return _not_readable(name, skip)
         return self._unknown(name, allowed)
+
+    def _in_state(
+        self, name: str, versions: Collection[Skill], allowed: Collection[str] | None, digest: str
+    ) -> Skill | ToolError:
+        """The copy, which never changes, where there is one; else what lies in the root, if it is still the same."""
+        copy = self._kept.find(digest, name) if self._kept else None
+        copied = _read_copy(copy) if copy else None
+        if copied and _is_allowed(copied, allowed):
+            return copied
+        for skill in versions:
+            if self.digest_of(skill) == digest:
+                return skill
+        return ToolError(
+            error="skill_changed",
+            message=f"The skill {short(name)!r} has changed since this conversation began.",
+            fix="Do without it, or tell the user that a new conversation can use it as it is now.",
+        )
+
+    def digest_of(self, skill: Skill) -> str:
+        """Of its folder as it is now; empty: it cannot be read."""
+        generation = self._now().generation
+        known = self._digests_seen.get(skill.root)
+        if known is None or known[0] != generation:
+            try:
+                known = generation, self._digests.of(skill.root)
+            except OSError:
+                return ""
+            self._digests_seen[skill.root] = known
+        return known[1]
+
+    def _now(self) -> _Seen:
+        seen, mark = self._seen, self._mark()
+        if seen is not None and mark is not None and seen.mark == mark:
+            return seen
+        with self._lock:
+            mark = self._mark()
+            if self._seen is None or mark is None or self._seen.mark != mark:
+                self._seen = self._look(mark, self._seen.generation + 1 if self._seen else 1)
+            return self._seen
+
+    def _mark(self) -> int | None:
+        return self._watching.mark if self._watching else None
+
+    def _look(self, mark: int | None, generation: int) -> _Seen:
+        looks = tuple(each.look() for each in self._roots)
+        before = self._seen
+        if before is not None and before.looks == looks:
+            return replace(before, mark=mark, generation=generation)
+        return _Seen(looks, arranged(look.read for look in looks), mark, generation)
 
     def _unknown(self, name: str, allowed: Collection[str] | None) -> ToolError:
         names = [skill.name for skill in self.list(allowed)]
@@ -81,85 +170,28 @@ class SkillCatalog:
             fix=f"Use one of: {listed}{more}" if names else "There are no skills: answer without them.",
         )
 
-    def _scan(self) -> tuple[Skill | Skipped, ...]:
-        root = Path(os.path.realpath(self._root))
-        try:
-            names = sorted(entry.name for entry in root.iterdir() if _is_candidate(entry.name))
-        except (FileNotFoundError, NotADirectoryError):
-            return ()
-        self._known = {name: known for name in names if (known := self._known.get(name))}
-        return tuple(found for name in names if (found := self._look(root, name)))
 
-    def _look(self, root: Path, name: str) -> Skill | Skipped | None:
-        try:
-            return self._refreshed(root, name)
-        except FileNotFoundError:
-            return None
-        except OSError as failed:
-            if failed.errno == errno.ENAMETOOLONG:
-                return None
-            return _skipped(name, f"its folder cannot be read: {failed.strerror}")
-
-    def _refreshed(self, root: Path, name: str) -> Skill | Skipped | None:
-        if not is_text(name):
-            return _skipped(os.fsencode(name).decode("utf-8", "replace"), "its name is not UTF-8")
-        folder = root / name
-        status = folder.lstat()
-        if stat.S_ISLNK(status.st_mode):
-            folder, status = Path(os.path.realpath(folder, strict=True)), folder.stat()
-            if root not in folder.parents:
-                return _skipped(name, "it is a symlink out of the skills folder")
-        if not stat.S_ISDIR(status.st_mode):
-            return None
-        known = self._known.get(name)
-        if known is None or not _still_holds(known, folder, status):
-            # Stamped before it is read: a change in between is then seen the next time.
-            documentation = _documentation_of(folder)
-            stamp = _documentation_stamp(folder, documentation)
-            result = _read(name, folder, documentation)
-            known = _Known(folder, _stamp(status), documentation, stamp, result)
-            self._known[name] = known
-        return known.result
+def _is_allowed(skill: Skill, allowed: Collection[str] | None) -> bool:
+    return allowed is None or skill.name in allowed or f"{skill.name}{SEPARATOR}{skill.version}" in allowed
 
 
-def _skipped(name: str, why: str) -> Skipped:
-    return Skipped(name, Path(name), (Problem("unreadable", why, "", "."),))
+def _may_be_allowed(name: str, allowed: Collection[str] | None) -> bool:
+    return allowed is None or any(split(each)[0] == name for each in allowed)
 
 
-def _still_holds(known: _Known, folder: Path, status: os.stat_result) -> bool:
-    return (
-        known.folder == folder
-        and known.folder_stamp == _stamp(status)
-        and known.documentation_stamp == _documentation_stamp(folder, known.documentation)
+def _not_readable(name: str, skip: Skipped) -> ToolError:
+    return ToolError(
+        error="skill_not_readable",
+        message=f"The skill {short(name)!r} cannot be used: {skip.reason}.",
+        fix="Use another skill, or tell the user what is wrong with this one.",
     )
 
 
-def _is_candidate(name: str) -> bool:
-    return name not in SKIPPED_FOLDERS and not name.startswith(".")
-
-
-def _documentation_of(folder: Path) -> str | None:
-    names = [entry.name for entry in folder.iterdir() if entry.name.lower() == DOCUMENTATION.lower()]
-    return DOCUMENTATION if DOCUMENTATION in names else min(names, default=None)
-
-
-def _read(name: str, folder: Path, documentation: str | None) -> Skill | Skipped:
-    skill = Skill(name, folder, documentation=documentation)
-    if documentation is None:
-        return skill
-    file = open_inside(folder, documentation)
-    if isinstance(file, ToolError):
-        return _skipped(name, f"{documentation}: {file.message.rstrip('.')}")
-    with file:
-        return read_skill_md(skill, file.read(HEAD_BYTES))
-
-
-def _stamp(status: os.stat_result) -> _Stamp:
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-def _documentation_stamp(folder: Path, documentation: str | None) -> _Stamp:
+@lru_cache(maxsize=2_048)
+def _read_copy(copy: Path) -> Skill | None:
+    """A copy never changes."""
     try:
-        return _stamp((folder / documentation).stat()) if documentation else ()
+        read = read_skill(copy)
     except OSError:
-        return ()
+        return None
+    return read if isinstance(read, Skill) else None

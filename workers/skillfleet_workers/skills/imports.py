@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
+from ..wire.contract import ToolError
 from .models import Skill
+from .paths import open_inside
 from .script_files import Stamp, folders_beside, has_module, script_files
 
 MOST_MODULES = 64
@@ -50,7 +52,7 @@ class SkillImports:
         """What to load ahead, in an order that does not change; `source`: of the script that will run."""
         scripts = dict(script_files(skill.root))
         found = frozenset[str]().union(
-            *(_imports_of_file(skill.root / path, stamp) for path, stamp in scripts.items() if path.endswith(".py"))
+            *(_imports_of_file(skill.root, path, stamp) for path, stamp in scripts.items() if path.endswith(".py"))
         )
         if source is not None and len(source) <= MOST_SOURCE_BYTES:
             found |= imports_of(source)
@@ -65,9 +67,9 @@ class SkillImports:
 
 
 @lru_cache(maxsize=4096)
-def _imports_of_file(path: Path, _stamp: Stamp) -> frozenset[str]:
-    try:
-        with path.open("rb") as file:
-            return imports_of(file.read(MOST_SOURCE_BYTES).decode("utf-8", "replace"))
-    except OSError:
+def _imports_of_file(root: Path, path: str, _stamp: Stamp) -> frozenset[str]:
+    file = open_inside(root, path)
+    if isinstance(file, ToolError):
         return frozenset()
+    with file:
+        return imports_of(file.read(MOST_SOURCE_BYTES).decode("utf-8", "replace"))

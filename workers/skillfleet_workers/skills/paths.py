@@ -20,7 +20,7 @@ LONGEST_CHARACTER_BYTES = 4
 SKIPPED_FOLDERS = frozenset({"venv", "node_modules", "__pycache__"})
 
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
-_ENTER = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_DIRECTORY
+ENTER = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_DIRECTORY
 
 
 def document(skill: Skill, relative_path: str | None, offset: int = 0) -> Document | ToolError:
@@ -88,47 +88,73 @@ class _OutsideError(Exception):
     """The path leads out of the skill."""
 
 
-class _NoFileError(Exception):
+class _ManyNamesError(Exception):
+    """It is a file with several hard links."""
+
+
+class NoFileError(OSError):
     """There is something at the path, but no regular file."""
 
 
 def open_inside(root: Path, relative: str) -> BufferedReader | ToolError:
-    """`root` is a skill's resolved folder. Symlinks may be followed as long as they end in it."""
+    """`root` is a skill's resolved folder. Symlinks may be followed as long as they end in it. Of a file with several
+    hard links nobody can tell whether another one lies outside: it is refused."""
     if not _is_relative(relative):
         return _outside(relative)
     try:
         descriptor = _open_beneath(root, root / relative)
     except _OutsideError:
         return _outside(relative)
-    except _NoFileError:
+    except NoFileError:
         fix = f"Name a file. {_files_near(root, relative)}"
         return ToolError(error="not_a_file", message=f"{_shown(relative)} is no regular file.", fix=fix)
+    except _ManyNamesError:
+        return _hard_linked(relative)
     except OSError as failed:
         return _unreadable(root, relative, failed)
     return os.fdopen(descriptor, "rb")
 
 
 def _open_beneath(root: Path, path: Path) -> int:
-    """Symlinks are resolved first; then each part is opened from the folder before it and none may be a symlink:
-    whatever is swapped meanwhile, nothing outside is touched. What is no regular file is not opened at all, as
-    opening has effects on some devices and waits on others."""
+    """Only where there is a symlink on the way, it is resolved first, and what it leads to opened instead."""
+    try:
+        return _open_plain(root, path)
+    except OSError as failed:  # of a symlink: that it is no folder, or no file, or a loop
+        if not isinstance(failed, NoFileError) and failed.errno not in (errno.ENOTDIR, errno.ELOOP):
+            raise
     real = Path(os.path.realpath(path, strict=True))
     if not real.is_relative_to(root):
         raise _OutsideError
-    *folders, name = real.relative_to(root).parts or (".",)
-    parent = os.open(root, _ENTER)
+    return _open_plain(root, real)
+
+
+def _open_plain(root: Path, path: Path) -> int:
+    """Each part is opened from the folder before it and none may be a symlink: whatever is swapped meanwhile, nothing
+    outside is touched."""
+    *folders, name = path.relative_to(root).parts or (".",)
+    parent = os.open(root, ENTER)
     try:
         for folder in folders:
-            inner = os.open(folder, _ENTER, dir_fd=parent)
+            inner = os.open(folder, ENTER, dir_fd=parent)
             os.close(parent)
             parent = inner
-        _must_be_regular(os.stat(name, dir_fd=parent, follow_symlinks=False))
-        descriptor = os.open(name, _READ, dir_fd=parent)
+        descriptor = open_regular(parent, name)
     finally:
         os.close(parent)
+    if os.fstat(descriptor).st_nlink > 1:
+        os.close(descriptor)
+        raise _ManyNamesError
+    return descriptor
+
+
+def open_regular(parent: int, name: str) -> int:
+    """A descriptor of the regular file `name` in the folder that `parent` is open on. What is none is not opened at
+    all, as opening has effects on some devices and waits on others. Raises NoFileError, OSError."""
+    _must_be_regular(os.stat(name, dir_fd=parent, follow_symlinks=False))
+    descriptor = os.open(name, _READ, dir_fd=parent)
     try:
         _must_be_regular(os.fstat(descriptor))
-    except _NoFileError:
+    except NoFileError:
         os.close(descriptor)
         raise
     return descriptor
@@ -136,7 +162,7 @@ def _open_beneath(root: Path, path: Path) -> int:
 
 def _must_be_regular(status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise _NoFileError
+        raise NoFileError
 
 
 def _is_relative(path: str) -> bool:
@@ -175,6 +201,14 @@ def _outside(relative: str) -> ToolError:
         error="path_outside_skill",
         message=f"{_shown(relative)} is not a path inside the skill's folder.",
         fix="Give a path relative to the skill's folder, without '..' or '\\', like 'references/usage.md'.",
+    )
+
+
+def _hard_linked(relative: str) -> ToolError:
+    return ToolError(
+        error="file_hard_linked",
+        message=f"{_shown(relative)} has several hard links, and one may lie outside of the skill.",
+        fix="Read another file, or tell the user to replace this one by a copy of it (cp --remove-destination).",
     )
 
 

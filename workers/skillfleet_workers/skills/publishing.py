@@ -1,0 +1,68 @@
+"""What a worker's skills look like to the fleet."""
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from ..wire.published import PublishedSkill, Snapshot
+from .catalog import SkillCatalog
+from .models import Skill
+from .roots import Root
+
+WhyNot = Callable[[Skill], str | None]
+RouteOf = Callable[[Skill], str]
+Keep = Callable[[Skill], str]
+
+
+def snapshot_of(catalog: SkillCatalog, why_not: WhyNot, route_of: RouteOf, keep: Keep) -> Snapshot:
+    """`why_not`: the reason why this worker cannot run a skill; `keep`: the digest of the state it is in."""
+    roots = [(root, Path(os.path.realpath(root.path))) for root in catalog.roots]
+    return Snapshot(
+        skills=tuple(
+            PublishedSkill(
+                name=skill.name,
+                version=skill.version,
+                digest=keep(skill),
+                description=skill.description,
+                location=_location(skill, roots),
+                tags=skill.tags,
+                hidden=skill.disable_model_invocation,
+                eligible=(why := why_not(skill)) is None,
+                reason=why or "",
+                route=route_of(skill),
+            )
+            for skill in catalog.versions
+        )
+    )
+
+
+class Publishing:
+    """The same again and again: files are looked at only where the catalog says that they may have changed."""
+
+    def __init__(self, catalog: SkillCatalog, why_not: WhyNot, route_of: RouteOf, keep: Keep) -> None:
+        self._catalog, self._why_not, self._route_of, self._keep = catalog, why_not, route_of, keep
+        self._generation = 0
+        self._digests: dict[tuple[str, Path], str] = {}
+        self._last = Snapshot()
+
+    def snapshot(self) -> Snapshot:
+        generation = self._catalog.generation
+        if generation != self._generation:
+            self._generation, self._digests = generation, {}
+        found = snapshot_of(self._catalog, self._why_not, self._route_of, self._digest)
+        if found != self._last:  # whose id is known
+            self._last = found
+        return self._last
+
+    def _digest(self, skill: Skill) -> str:
+        key = skill.name, skill.root
+        known = self._digests.get(key)
+        if known is None:
+            known = self._digests[key] = self._keep(skill)
+        return known
+
+
+def _location(skill: Skill, roots: Iterable[tuple[Root, Path]]) -> str:
+    """`<scope>/<place under the root>/SKILL.md`, as every worker has it, wherever its roots are."""
+    place = next((skill.root.relative_to(path) for _, path in roots if skill.root.is_relative_to(path)), skill.root)
+    return "/".join([skill.scope, str(place), *([skill.documentation] if skill.documentation else [])])
