@@ -10,13 +10,9 @@ from pathlib import Path
 from ..wire.contract import ToolError
 from ..wire.shown import is_text, short
 from .models import Skill, Skipped
-from .paths import SKIPPED_FOLDERS, open_inside
+from .paths import SKIPPED_FOLDERS
 from .problems import Problem
-from .skill_md import read_skill_md
-
-DOCUMENTATION = "SKILL.md"
-HEAD_BYTES = 65_536
-"""The frontmatter and the first paragraph are looked for in this much of SKILL.md."""
+from .reading import documents, read_skill
 
 NAMED_SKILLS = 100
 """Most names that a correction lists."""
@@ -30,8 +26,8 @@ class _Known:
 
     folder: Path
     folder_stamp: _Stamp
-    documentation: str | None
-    documentation_stamp: _Stamp
+    documents: tuple[str, ...]
+    documents_stamp: tuple[_Stamp, ...]
     result: Skill | Skipped
 
 
@@ -114,10 +110,9 @@ class SkillCatalog:
         known = self._known.get(name)
         if known is None or not _still_holds(known, folder, status):
             # Stamped before it is read: a change in between is then seen the next time.
-            documentation = _documentation_of(folder)
-            stamp = _documentation_stamp(folder, documentation)
-            result = _read(name, folder, documentation)
-            known = _Known(folder, _stamp(status), documentation, stamp, result)
+            names = documents(folder)
+            stamps = _documents_stamp(folder, names)
+            known = _Known(folder, _stamp(status), names, stamps, read_skill(root / name))
             self._known[name] = known
         return known.result
 
@@ -130,7 +125,7 @@ def _still_holds(known: _Known, folder: Path, status: os.stat_result) -> bool:
     return (
         known.folder == folder
         and known.folder_stamp == _stamp(status)
-        and known.documentation_stamp == _documentation_stamp(folder, known.documentation)
+        and known.documents_stamp == _documents_stamp(folder, known.documents)
     )
 
 
@@ -138,28 +133,12 @@ def _is_candidate(name: str) -> bool:
     return name not in SKIPPED_FOLDERS and not name.startswith(".")
 
 
-def _documentation_of(folder: Path) -> str | None:
-    names = [entry.name for entry in folder.iterdir() if entry.name.lower() == DOCUMENTATION.lower()]
-    return DOCUMENTATION if DOCUMENTATION in names else min(names, default=None)
-
-
-def _read(name: str, folder: Path, documentation: str | None) -> Skill | Skipped:
-    skill = Skill(name, folder, documentation=documentation)
-    if documentation is None:
-        return skill
-    file = open_inside(folder, documentation)
-    if isinstance(file, ToolError):
-        return _skipped(name, f"{documentation}: {file.message.rstrip('.')}")
-    with file:
-        return read_skill_md(skill, file.read(HEAD_BYTES))
-
-
 def _stamp(status: os.stat_result) -> _Stamp:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _documentation_stamp(folder: Path, documentation: str | None) -> _Stamp:
+def _documents_stamp(folder: Path, names: tuple[str, ...]) -> tuple[_Stamp, ...]:
     try:
-        return _stamp((folder / documentation).stat()) if documentation else ()
+        return tuple(_stamp((folder / name).stat()) for name in names)
     except OSError:
         return ()
