@@ -28,6 +28,9 @@ _UNCHECKED = ("pattern", "patternProperties", "unevaluatedProperties", "unevalua
 
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
+_BROKEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What the library raises on references and numbers that are none."""
+
 _Keyword = Callable[[Any, Any, Any, Any], Iterator[ValidationError] | None]
 
 
@@ -47,29 +50,33 @@ def schema_trouble(schema: object) -> str | None:
     """Why it is no JSON Schema; None: it is one."""
     if not isinstance(schema, dict):
         return "it is no JSON object"
-    if _size(schema) > MAX_VALUES:
+    if size(schema) > MAX_VALUES:
         return f"it has more than {MAX_VALUES} values"
+    if any(isinstance(part, dict) and isinstance(part.get("$schema"), str) for part in _inside(schema)):
+        return "a part of it names a $schema of its own"  # that part would be checked without our bounds
     try:
         _dialect(schema).check_schema(schema)
     except SchemaError as wrong:
         return _misfit(wrong).message
-    except (RecursionError, OverflowError):
-        return "it goes too deep"
+    except (RecursionError, *_BROKEN):
+        return "it goes too deep, or holds a value that no schema can"
     return None
 
 
 def misfits(schema: dict[str, Any], value: Any) -> tuple[Misfit, ...]:
     """The first MAX_MISFITS places where the value does not fit the schema. Patterns are not checked."""
-    if _size(value) > MAX_VALUES:
+    if size(value) > MAX_VALUES:
         return (Misfit((), f"it has more than {MAX_VALUES} values"),)
-    validator = _bounded(_dialect(schema))(schema, registry=Registry())
     try:
+        validator = _bounded(_dialect(schema))(schema, registry=Registry())
         found = islice(validator.iter_errors(value), MAX_MISFITS)
         return tuple(_misfit(wrong) for wrong in found)
     except Unresolvable as wrong:
         return (Misfit((), f"the schema refers to {short(wrong.ref)}, which is not in it"),)
-    except (_TooMuchError, RecursionError, OverflowError):
+    except (_TooMuchError, RecursionError):
         return (Misfit((), "the schema refers to itself without end"),)
+    except _BROKEN as wrong:
+        return (Misfit((), f"the schema cannot be checked: {short(wrong)}"),)
 
 
 def _dialect(schema: dict[str, Any]) -> type[Validator]:
@@ -111,17 +118,18 @@ def _additional(keyword: _Keyword) -> _Keyword:
     return check
 
 
-def _size(value: object) -> int:
-    """How many values it holds, itself included; it stops to count where there are too many."""
-    waiting, count = [value], 0
-    while waiting and count <= MAX_VALUES:
+def size(value: object, limit: int = MAX_VALUES) -> int:
+    """How many values it holds, itself included; no further than to one more than `limit`."""
+    return 1 + sum(1 for _ in islice(_inside(value), limit))
+
+
+def _inside(value: object) -> Iterator[object]:
+    waiting = [value]
+    while waiting:
         item = waiting.pop()
-        count += 1
-        if isinstance(item, dict):
-            waiting += item.values()
-        elif isinstance(item, list):
-            waiting += item
-    return count
+        parts = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+        yield from parts
+        waiting += parts
 
 
 def _misfit(wrong: ValidationError | SchemaError) -> Misfit:
