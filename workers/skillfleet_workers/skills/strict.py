@@ -35,15 +35,8 @@ _FENCE = "---"
 
 # What strictyaml is known to fail with on YAML that it does not expect; to the reference such a file is invalid too.
 _CRASHES = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    NameError,
-    RuntimeError,
-    TypeError,
-    ValueError,
-)
+    ArithmeticError, AssertionError, AttributeError, LookupError, NameError, RuntimeError, TypeError, ValueError,
+)  # fmt: skip
 
 
 class _InvalidError(Exception):
@@ -123,9 +116,9 @@ def _loaded(text: str) -> Any:
 
 
 def _not_strict(wrong: Exception, file: str) -> Problem:
-    marked = isinstance(wrong, ruamel.error.MarkedYAMLError) and not isinstance(wrong, strictyaml.YAMLValidationError)
-    mark = (wrong.problem_mark or wrong.context_mark) if marked else None
-    reason = short((marked and wrong.problem) or f"it cannot be read ({type(wrong).__name__})", 300)
+    mark, reason = None, f"it cannot be read ({type(wrong).__name__})"
+    if isinstance(wrong, ruamel.error.MarkedYAMLError) and not isinstance(wrong, strictyaml.YAMLValidationError):
+        mark, reason = wrong.problem_mark or wrong.context_mark, short(wrong.problem or reason, 300)
     message = f"the frontmatter is not the plain YAML of the standard: {reason}"
     return problem("frontmatter-not-strict", message, file, mark.line + 1 if mark else None)
 
