@@ -44,6 +44,17 @@ def test_the_strict_verdict_is_the_references(folder: Path, entry: Entry) -> Non
 
 
 @each
+def test_what_the_standard_accepts_loads_with_the_references_description(folder: Path, entry: Entry) -> None:
+    if not reference_accepts(folder):
+        return
+    found = read_skill(folder)
+    assert isinstance(found, Skill), found
+    # To the reference a description ends at the first ---, wherever it stands.
+    told = skills_ref.read_properties(folder).description.split()
+    assert " ".join(found.description.split()).startswith(" ".join(told))
+
+
+@each
 def test_lenient_reading_makes_of_it_what_the_format_says(folder: Path, entry: Entry) -> None:
     found = read_skill(folder)
     assert found.root == Path(os.path.realpath(folder))

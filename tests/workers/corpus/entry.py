@@ -12,7 +12,7 @@ NAME = "calc"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`description`: what it must come to; None: whatever, for a skill that is skipped or where that is not the point."""
+    """`description`: what it must come to; None: none, or whatever."""
 
     title: str
     files: Mapping[str, bytes]
@@ -33,4 +33,6 @@ def front(title: str, lines: str, outcome: Outcome, description: str | None = No
 
 def beside(title: str, lines: str, outcome: Outcome) -> Entry:
     """These lines, beside a name and a description that are right."""
-    return front(title, f"name: {NAME}\ndescription: Adds.\n{lines}", outcome, None if outcome == "skipped" else "Adds.")
+    return front(
+        title, f"name: {NAME}\ndescription: Adds.\n{lines}", outcome, None if outcome == "skipped" else "Adds."
+    )

@@ -10,9 +10,11 @@ from .yaml_trees import YamlTree, yaml_tree
 
 _BLOCK = re.compile(rb"---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _OPENING = re.compile(rb"---[ \t]*(?:\r?\n|\Z)")
+_FENCE = b"---"
 _BOM = b"\xef\xbb\xbf"
 
 _KEY_LINE = re.compile(r"( *)([\w.-]+):[ \t]+(\S.*)")
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _NOT_PLAIN = ("'", '"', "[", "{", "&", "*", "!", "#")
 
 
@@ -37,7 +39,33 @@ class Frontmatter:
 
 
 def split(head: bytes) -> Frontmatter:
-    """Raises: FrontmatterError: it is there, but cannot be read."""
+    """Between lines of ---; where that gives nothing, between any two ---, as the format's reference reader has it.
+
+    Raises:
+        FrontmatterError: it is there, but cannot be read.
+    """
+    try:
+        found = _between_lines(head)
+    except FrontmatterError:
+        if loose := _between_any(head):
+            return loose
+        raise
+    return found if found.tree else _between_any(head) or found
+
+
+def _between_any(head: bytes) -> Frontmatter | None:
+    before, *parts = head.split(_FENCE, 2)
+    if before or len(parts) < 2:
+        return None
+    try:
+        tree = yaml_tree(parts[0].decode("utf-8", "replace"))
+    except yaml.YAMLError:
+        return None
+    whole = isinstance(tree.value, dict) and {"name", "description"} <= tree.value.keys()
+    return Frontmatter(tree, len(head) - len(parts[1])) if whole else None
+
+
+def _between_lines(head: bytes) -> Frontmatter:
     start = len(_BOM) if head.startswith(_BOM) else 0
     if not _OPENING.match(head, start):
         return Frontmatter(None, start)
@@ -72,7 +100,7 @@ def _unreadable(wrong: yaml.YAMLError) -> FrontmatterError:
 
 def _quoted(text: str) -> str:
     """The same with every plain value quoted, the lines on which it goes on included; no line moves."""
-    lines = text.splitlines()
+    lines = _LINE_END.split(text)  # and no others: YAML 1.2 knows none
     result = []
     at = 0
     while at < len(lines):

@@ -6,6 +6,7 @@ import os
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,9 @@ MAX_SKILL_MD_BYTES = 10_485_760
 
 MAX_EXACT = 300
 """A document with more values is only parsed by strictyaml: the time of its second pass grows with their square."""
+
+MAX_UNKNOWN = 20
+"""More unknown fields are not told."""
 
 _FENCE = "---"
 
@@ -132,10 +136,10 @@ def _tree(text: str) -> YamlTree:
 
 
 def _check(source: Source, folder: str) -> None:
-    for field in source.fields:
-        if field not in ALLOWED:
-            message = f"{shown(field)} is no field of the standard: {', '.join(ALLOWED)}"
-            source.wrong("field-not-allowed", message, (str(field),))
+    unknown = (field for field in source.fields if field not in ALLOWED)
+    for field in islice(unknown, MAX_UNKNOWN):
+        message = f"{shown(field)} is no field of the standard: {', '.join(ALLOWED)}"
+        source.wrong("field-not-allowed", message, (str(field),))
     _check_name(source, folder)
     description = source.fields.get("description")
     if not isinstance(description, str) or not description.strip():
