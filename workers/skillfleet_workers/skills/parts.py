@@ -21,10 +21,11 @@ class Part:
 
 
 def folded(bare: Skill, parts: Sequence[Part], pinned: str | None = None) -> Skill | Skipped:
-    """What a later part says counts, but for the description: there it is the earlier. `pinned`: the version that
-    the folder's name or the registry gives it."""
+    """What a later part says counts, but for the description: there it is the earlier, and the registry comes last.
+    `pinned`: the version that the folder's name or the registry gives it."""
     problems = bare.problems + tuple(problem for part in parts for problem in part.problems)
-    described = [part.values["description"] for part in parts if part.values.get("description")]
+    describing = sorted(parts, key=lambda part: part.format == "registry")
+    described = [part.values["description"] for part in describing if part.values.get("description")]
     mute = next((part for part in parts if part.must_describe), None)
     if any(found.severity == "error" for found in problems):
         return Skipped(bare.name, bare.root, problems)
