@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 from tests.workers.corpus.entry import Entry, Outcome, beside, front, md
 
+Rows = tuple[tuple[str, Outcome], ...]
+
 _X = "x"
 DESCRIPTIONS: tuple[tuple[str, Outcome, str | None], ...] = (
     ("Adds.", "loads", "Adds."),
@@ -88,7 +90,7 @@ DESCRIPTIONS: tuple[tuple[str, Outcome, str | None], ...] = (
     ("'a\n\n  b'", "loads", "a\nb"),
 )  # fmt: skip
 
-TEXT = (
+TEXT: Rows = (
     ("MIT", "loads"),
     ("'Apache-2.0'", "loads"),
     ("", "loads"),
@@ -104,7 +106,7 @@ TEXT = (
     ("|\n  MIT\n  or so", "loads"),
     ("🪪", "loads"),
 )  # fmt: skip
-COMPATIBILITY = (
+COMPATIBILITY: Rows = (
     ("Python 3.11", "loads"),
     (_X, "loads"),
     (_X * 499, "loads"),
@@ -120,7 +122,7 @@ COMPATIBILITY = (
     ("null", "loads"),
     ("3", "loads"),
 )  # fmt: skip
-METADATA = (
+METADATA: Rows = (
     ("\n  author: me", "loads"),
     ("\n  version: \"1.0.0\"", "loads"),
     ("\n  version: 1.0", "loads"),
@@ -160,7 +162,7 @@ METADATA = (
     ("\n  a: |\n    b\n  c: d", "loads"),
     ("\n  a: '---'", "loads"),
 )  # fmt: skip
-ALLOWED_TOOLS = (
+ALLOWED_TOOLS: Rows = (
     ("Bash", "loads"),
     ("Bash(git:*) Read", "loads"),
     ("Bash(git add:*) Grep Glob", "loads"),
@@ -182,7 +184,7 @@ ALLOWED_TOOLS = (
     ("'*'", "loads"),
     ("Bash(", "loads"),
 )  # fmt: skip
-EXTRA = (
+EXTRA: Rows = (
     ("model: some-model", "loads"),
     ("model: [a]", "warns"),
     ("context: fork", "loads"),

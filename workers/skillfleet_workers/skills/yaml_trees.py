@@ -16,7 +16,7 @@ MAX_DEPTH = 50
 MAX_VALUES = 2_000
 """Aliases make small documents that are endless when they are written out."""
 
-Path = tuple[str, ...]
+KeyPath = tuple[str, ...]
 
 _INTEGER = re.compile(r"[-+]?[0-9]{1,300}")
 _BASED = re.compile(r"0o[0-7]{1,100}|0x[0-9a-fA-F]{1,100}")
@@ -41,7 +41,7 @@ class YamlTree:
     first_line: int = 1
     root: yaml.Node | None = field(default=None, repr=False)
 
-    def line_of(self, path: Path) -> int | None:
+    def line_of(self, path: KeyPath) -> int | None:
         """Of the key; None: it is not there."""
         node, line = self.root, None
         for name in path:
@@ -51,7 +51,7 @@ class YamlTree:
             line = key.start_mark.line + self.first_line
         return line
 
-    def typed(self, path: Path = ()) -> Any:
+    def typed(self, path: KeyPath = ()) -> Any:
         """The value by the core rules of YAML 1.2: with numbers, booleans and null.
 
         Raises:
