@@ -20,8 +20,10 @@ from skillfleet_workers.skills.strict import strict_problems
 moderate = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 TOKENS = [
-    "---", "\n", "\n", "\n  ", "\n  - ", ": ", ":", "name", "calc", "description", "Adds.", "metadata", "'", '"', "[", "]",
-    "{", "}", ",", "&a ", "*a", "!x ", "? ", "- ", "|", ">", "#", " ", "\t", "%", "@", "\ufeff", "\r\n", "é", "null", "1",
+    "---", "\n", "\n", "\n  ", "\n  - ", ": ", ":", "name", "calc", "description", "Adds.", "metadata", "'", '"',
+    "[", "]",
+    "{", "}", ",", "&a ", "*a", "!x ", "? ", "- ", "|", ">", "#", " ", "\t", "%", "@", "\ufeff", "\r\n", "é",
+    "null", "1",
     "<<", "skillfleet", "allowed-tools", "hooks", "requires", "parameters_schema", "license", "...", "\u2028",
 ]  # fmt: skip
 yaml_text = st.lists(st.sampled_from(TOKENS), max_size=30).map("".join)
