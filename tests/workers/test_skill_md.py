@@ -276,3 +276,12 @@ def test_every_key_that_a_skill_can_set_is_in_the_table_of_its_document() -> Non
     told = {name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])}
     places = {place for field in FIELDS.values() for place in field.places}
     assert told == {place.removeprefix(f"{OWN}.") for place in places if place.startswith(OWN)}
+
+
+def test_every_problem_has_the_line_of_its_key_and_a_fix() -> None:
+    lines = "name: other\ndescription: Use\n  this when: adding\ntimeout: no\nmetadata:\n  skillfleet:\n    pids: 0"
+    skill = loaded(f"---\n{lines}\n---\n")
+    assert [(problem.code, problem.line) for problem in skill.problems] == [
+        ("name-differs", 2), ("number-invalid", 5), ("number-invalid", 8),
+    ]  # fmt: skip
+    assert all(problem.fix and problem.file == "SKILL.md" for problem in skill.problems)
