@@ -14,7 +14,9 @@ _FENCE = b"---"
 _BOM = b"\xef\xbb\xbf"
 
 _KEY_LINE = re.compile(r"( *)([\w.-]+):[ \t]+(\S.*)")
+# YAML 1.2 knows no line ends but these; our reader of YAML 1.1 takes the others for some too.
 _LINE_END = re.compile(r"\r\n|\r|\n")
+_NO_LINE_END = re.compile("[\x85\u2028\u2029]")
 _NOT_PLAIN = ("'", '"', "[", "{", "&", "*", "!", "#")
 
 
@@ -79,16 +81,23 @@ def _mapping(text: str) -> YamlTree:
     try:
         tree = yaml_tree(text, FIRST_LINE)
     except yaml.YAMLError as wrong:
-        try:
-            tree = yaml_tree(_quoted(text), FIRST_LINE)
-        except yaml.YAMLError:
+        mended = next((found for way in _WAYS if (found := _tried(way(text)))), None)
+        if mended is None:
             raise _unreadable(wrong) from None
+        tree = mended
     if tree.value is None or tree.value == "":
         return YamlTree({}, FIRST_LINE)
     if not isinstance(tree.value, dict):
         message = "its frontmatter is not a list of key: value lines"
         raise FrontmatterError("frontmatter-not-a-map", message, FIRST_LINE)
     return tree
+
+
+def _tried(text: str) -> YamlTree | None:
+    try:
+        return yaml_tree(text, FIRST_LINE)
+    except yaml.YAMLError:
+        return None
 
 
 def _unreadable(wrong: yaml.YAMLError) -> FrontmatterError:
@@ -100,7 +109,7 @@ def _unreadable(wrong: yaml.YAMLError) -> FrontmatterError:
 
 def _quoted(text: str) -> str:
     """The same with every plain value quoted, the lines on which it goes on included; no line moves."""
-    lines = _LINE_END.split(text)  # and no others: YAML 1.2 knows none
+    lines = _LINE_END.split(text)
     result = []
     at = 0
     while at < len(lines):
@@ -126,3 +135,11 @@ def _end_of_value(lines: list[str], at: int, indent: int) -> int:
     while at < len(lines) and (not lines[at].strip() or lines[at].startswith(" " * (indent + 1))):
         at += 1
     return at
+
+
+def _with_blanks(text: str) -> str:
+    return _NO_LINE_END.sub(" ", text)
+
+
+_WAYS = (_quoted, _with_blanks)
+"""To mend what cannot be read as it is; the first that helps is taken."""
