@@ -151,9 +151,8 @@ def test_no_skill_has_its_code_run_in_the_worker_itself(toolbox: Toolbox) -> Non
     assert isinstance(run, ScriptExecution)
     assert (run.result, run.isolation != "none", run.runtime != "inprocess") == (1, True, True)
     skill = toolbox.catalog.find("in-process")
-    assert isinstance(skill, Skill) and "'inprocess' is none of auto, warm, process, container" in str(
-        skill.problems[0]
-    )
+    assert isinstance(skill, Skill)
+    assert "'inprocess' is none of auto, warm, process, container" in skill.problems[0].message
 
 
 def test_what_is_declared_wrongly_is_left_out_with_a_warning(tmp_path: Path) -> None:

@@ -1,18 +1,18 @@
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from skillfleet_workers.skills.declared_values import declared
+from skillfleet_workers.skills.fields import FIELDS, OWN
 from skillfleet_workers.skills.models import NO_DESCRIPTION, Skill, Skipped
-from skillfleet_workers.skills.skill_md import read_skill_md
+from skillfleet_workers.skills.parts import folded
+from skillfleet_workers.skills.skill_md import skill_md_part
 
 
 def read(text: str | bytes, name: str = "calculator") -> Skill | Skipped:
-    skill = Skill(name, Path("/skills") / name, documentation="SKILL.md")
-    return read_skill_md(skill, text if isinstance(text, bytes) else text.encode())
+    head = text if isinstance(text, bytes) else text.encode()
+    return folded(Skill(name, Path("/skills") / name), [skill_md_part(name, "SKILL.md", head)])
 
 
 def loaded(text: str | bytes, name: str = "calculator") -> Skill:
@@ -51,6 +51,7 @@ metadata:
         timeout=120,
         requirements=("six", "packaging >= 20"),
         env=("API_KEY",),
+        formats=("skill_md",),
     )
 
 
@@ -116,7 +117,7 @@ def test_values_that_are_small_in_yaml_and_endless_in_print_are_only_named() -> 
     layers = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 40))
     skill = loaded(f"---\ndescription: Adds\nl0: &l0 [x]\n{layers}name: *l39\ntimeout: *l39\nversion: *l39\n---\n")
     assert len(skill.problems) == 3
-    assert all(len(problem) < 300 for problem in skill.problems)
+    assert all(len(problem.message) < 300 for problem in skill.problems)
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
@@ -184,7 +185,7 @@ def test_a_version_that_could_not_be_an_environment_variable_is_ignored() -> Non
 def test_the_folders_name_holds_whatever_the_frontmatter_says() -> None:
     skill = loaded("---\nname: abacus\ndescription: Adds\n---\n")
     assert skill.name == "calculator"
-    assert "abacus" in skill.problems[0]
+    assert "abacus" in skill.problems[0].message
 
 
 @pytest.mark.parametrize("name", ["Upper", "two--hyphens", "-x", "a b", "x" * 65, "a_b"])
@@ -244,7 +245,7 @@ def test_what_a_skill_asks_of_its_runs_is_kept(keys: str, field: str, value: obj
 )  # fmt: skip
 def test_a_wrong_value_is_left_out_with_a_warning(keys: str) -> None:
     skill = own(keys)
-    assert len(skill.problems) == 1 and keys.split(":")[0] in skill.problems[0]
+    assert len(skill.problems) == 1 and keys.split(":")[0] in skill.problems[0].message
     assert replace(skill, problems=()) == replace(own("unknown: 1"), body_offset=skill.body_offset)
 
 
@@ -269,21 +270,18 @@ def test_variables_that_no_skill_is_given_are_left_out_with_a_warning() -> None:
     assert (skill.env, len(skill.problems)) == (("TOKEN",), 2)
 
 
-class Asked(dict[str, Any]):
-    """Empty, but knows which keys it was asked for."""
-
-    def __init__(self) -> None:
-        self.keys_asked: set[str] = set()
-
-    def get(self, key: str, default: Any = None) -> Any:
-        self.keys_asked.add(key)
-        return default
-
-
 def test_every_key_that_a_skill_can_set_is_in_the_table_of_its_document() -> None:
-    own = Asked()
-    assert not any(declared({}, own, []).values())
     text = (Path(__file__).parents[2] / "docs" / "writing-skills.md").read_text()
     table = text.partition("| under `metadata.skillfleet` |")[2].partition("\n\n")[0]
     told = {name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])}
-    assert told == own.keys_asked
+    places = {place for field in FIELDS.values() for place in field.places}
+    assert told == {place.removeprefix(f"{OWN}.") for place in places if place.startswith(OWN)}
+
+
+def test_every_problem_has_the_line_of_its_key_and_a_fix() -> None:
+    lines = "name: other\ndescription: Use\n  this when: adding\ntimeout: no\nmetadata:\n  skillfleet:\n    pids: 0"
+    skill = loaded(f"---\n{lines}\n---\n")
+    assert [(problem.code, problem.line) for problem in skill.problems] == [
+        ("name-differs", 2), ("number-invalid", 5), ("number-invalid", 8),
+    ]  # fmt: skip
+    assert all(problem.fix and problem.file == "SKILL.md" for problem in skill.problems)

@@ -1,150 +1,214 @@
-"""The values that frontmatter declares: each checked, and where it is wrong left out with a warning (pure)."""
+"""The values that a skill declares: each checked, and where it is wrong left out with a warning (pure)."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, get_args
 
-from ..wire.contract import MAX_TIMEOUT_SECONDS, Effects
-from ..wire.shown import short
-from .models import WITHHELD, InputMode, RuntimeChoice, SkillNetwork
+from ..wire.contract import TASK_BY_TOOL
+from .json_schemas import schema_trouble
+from .json_texts import JsonError, json_value
+from .models import WITHHELD, InputMode, Requirements
+from .sources import Reader, Said, shown
+from .yaml_trees import TooManyValuesError
 
-SECONDS_A_DAY = 86_400
-TERABYTE_MB = 1_048_576
+MAX_TAGS = 10
+MAX_TAG = 30
+MAX_COMPATIBILITY = 500
+PLATFORMS = ("darwin", "linux", "win32")
 
+VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+!_-]{0,63}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}")
+_QUEUE = re.compile(r"[a-z0-9-]{1,40}")
+_DEPENDENCY = re.compile(rf"[^\s@/\\]{{1,64}}(@{VERSION.pattern})?")
 _TOOL = re.compile(r"[A-Za-z_][\w-]*(?:\([^()]*\))?")
+_SCRIPT_TOOL = re.compile(r"[a-z0-9-]+__[a-z0-9_]+")
+_ENGINE_TOOL = re.compile(r"(Bash|Read|Grep|Glob)(\([^()]*\))?")
 
-_NUMBERS = {
-    "timeout": (1, MAX_TIMEOUT_SECONDS, "whole seconds"),
-    "max_retries": (0, 5, "new attempts"),
-    "memory_mb": (16, TERABYTE_MB, "MB"),
-    "pids": (1, 32_768, "processes"),
-    "cpu_seconds": (1, SECONDS_A_DAY, "whole seconds"),
-    "disk_mb": (1, TERABYTE_MB, "MB"),
-}
-_TOP_LEVEL = ("timeout", "max_retries")
-"""Read beside metadata.skillfleet too."""
-
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "network": get_args(SkillNetwork),
-    "runtime": get_args(RuntimeChoice),
-    "effects": get_args(Effects),
-    "fresh_interpreter": ("true", "false"),
-}
+Check = Callable[[str], tuple[str, str] | None]
+"""None: it is right; else the code of its problem and what it is not."""
 
 
-def declared(fields: Mapping[str, Any], own: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    """The fields of a Skill that its frontmatter sets; `own` are the keys under metadata.skillfleet."""
-    found: dict[str, Any] = {
-        name: number(value, name, problems)
-        for name in _NUMBERS
-        if (value := own.get(name, fields.get(name) if name in _TOP_LEVEL else None)) is not None
-    }
-    found |= {name: _choice(own[name], name, problems) for name in _CHOICES if own.get(name) is not None}
-    if (fresh := found.get("fresh_interpreter")) is not None:
-        found["fresh_interpreter"] = fresh == "true"
-    found |= {
-        "requirements": words(own.get("requirements"), "requirements", problems),
-        "env": _kept(words(own.get("env"), "env", problems), "env", _wrong_variable, problems),
-        "preload": _kept(words(own.get("preload"), "preload", problems), "preload", _wrong_module, problems),
-        "imports": _kept(words(own.get("imports"), "imports", problems), "imports", _wrong_module, problems),
-        "spec": _file(own.get("spec"), "spec", problems),
-        "context": _file(own.get("context"), "context", problems),
-        "image": _image(own.get("image"), problems),
-        "allowed_tools": _tools(fields.get("allowed-tools"), problems),
-        "protocol": _protocol(own.get("protocol"), problems),
-    }
-    return {name: value for name, value in found.items() if value is not None}
+def number(least: int, most: int, unit: str) -> Reader:
+    def read(said: Said) -> int | None:
+        value = said.value
+        if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value):
+            value = int(value)
+        if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
+            return value
+        said.wrong("number-invalid", f"{said.key}: {shown(said.value)} is not {least}-{most} {unit}; ignored")
+        return None
+
+    return read
 
 
-def number(value: object, key: str, problems: list[str]) -> int | None:
-    least, most, unit = _NUMBERS[key]
-    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value) and least <= int(value) <= most:
-        return int(value)
-    problems.append(f"{key}: {shown(value)} is not {least}-{most} {unit}; ignored")
+def choice(*options: str) -> Reader:
+    def read(said: Said) -> str | None:
+        chosen = said.value.lower() if isinstance(said.value, str) else said.value
+        if isinstance(chosen, str) and chosen in options:
+            return chosen
+        said.wrong("choice-unknown", f"{said.key}: {shown(said.value)} is none of {', '.join(options)}; ignored")
+        return None
+
+    return read
+
+
+def flag(said: Said) -> bool | None:
+    if isinstance(said.value, bool):
+        return said.value
+    chosen = choice("true", "false")(said)
+    return None if chosen is None else chosen == "true"
+
+
+def fork(said: Said) -> bool | None:
+    return choice("fork")(said) == "fork" or None
+
+
+def text(said: Said) -> str | None:
+    if isinstance(said.value, str):
+        return said.value.strip()
+    said.wrong("not-a-text", f"{said.key} is no text; ignored")
     return None
 
 
-def words(value: object, key: str, problems: list[str]) -> tuple[str, ...]:
+def compatibility(said: Said) -> str | None:
+    found = text(said)
+    if found and len(found) > MAX_COMPATIBILITY:
+        said.wrong("compatibility-too-long", f"{said.key} is longer than {MAX_COMPATIBILITY} characters")
+    return found
+
+
+def hint(said: Said) -> str | None:
+    """`[file] [pages]` is the usual way to write one; YAML takes a single one for a list."""
+    if isinstance(said.value, list) and all(isinstance(word, str) for word in said.value):
+        return f"[{', '.join(said.value)}]"
+    return text(said)
+
+
+def words(said: Said) -> tuple[str, ...] | None:
     """A list, or a string of lines, or of words."""
-    if value is None:
-        return ()
+    value = said.value
     if isinstance(value, str):
         stripped = value.strip()
         value = stripped.splitlines() if "\n" in stripped else stripped.split()
     if isinstance(value, list) and all(isinstance(word, str) for word in value):
         return tuple(word.strip() for word in value if word.strip())
-    problems.append(f"{key} is neither a list nor a text; ignored")
-    return ()
-
-
-def shown(value: object) -> str:
-    # YAML aliases make small values whose repr is endless.
-    return repr(short(value)) if isinstance(value, str) else "no text"
-
-
-def _choice(value: object, key: str, problems: list[str]) -> str | None:
-    chosen = value.lower() if isinstance(value, str) else value
-    if chosen in _CHOICES[key]:
-        return str(chosen)
-    problems.append(f"{key}: {shown(value)} is none of {', '.join(_CHOICES[key])}; ignored")
+    said.wrong("not-a-list", f"{said.key} is neither a list nor a text; ignored")
     return None
 
 
-def _kept(names: tuple[str, ...], key: str, wrong: Callable[[str], str], problems: list[str]) -> tuple[str, ...]:
-    problems += [f"{key}: {shown(name)} is {why}; ignored" for name in names if (why := wrong(name))]
-    return tuple(name for name in names if not wrong(name))
+def words_that(check: Check) -> Reader:
+    def read(said: Said) -> tuple[str, ...] | None:
+        found = words(said)
+        kept = []
+        for word in found or ():
+            if wrong := check(word):
+                said.wrong(wrong[0], f"{said.key}: {shown(word)} is {wrong[1]}; ignored")
+            else:
+                kept.append(word)
+        return None if found is None else tuple(kept)
+
+    return read
 
 
-def _wrong_variable(name: str) -> str:
+def a_text_that(check: Check) -> Reader:
+    def read(said: Said) -> str | None:
+        wrong = check(said.value) if isinstance(said.value, str) else check("")
+        if wrong is None:
+            return str(said.value)
+        said.wrong(wrong[0], f"{said.key}: {shown(said.value)} is {wrong[1]}; ignored")
+        return None
+
+    return read
+
+
+def matching(pattern: re.Pattern[str], code: str, what: str) -> Check:
+    return lambda word: None if pattern.fullmatch(word) else (code, what)
+
+
+def _variable(name: str) -> tuple[str, str] | None:
     if not _VARIABLE.fullmatch(name):
-        return "no name of a variable"
-    return "never given to a skill" if name.startswith(WITHHELD) else ""
+        return "variable-invalid", "no name of a variable"
+    return ("variable-withheld", "never given to a skill") if name.startswith(WITHHELD) else None
 
 
-def _wrong_module(name: str) -> str:
-    return "" if _MODULE.fullmatch(name) else "no name of a module"
+def _tag(tag: str) -> tuple[str, str] | None:
+    return ("tag-too-long", f"longer than {MAX_TAG} characters") if len(tag) > MAX_TAG else None
 
 
-def _image(value: object, problems: list[str]) -> str | None:
-    if value is None or (isinstance(value, str) and _IMAGE.fullmatch(value)):
-        return value
-    problems.append(f"image: {shown(value)} is no name of an image; ignored")
-    return None
+variables = words_that(_variable)
+variable = a_text_that(matching(_VARIABLE, "variable-invalid", "no name of a variable"))
+modules = words_that(matching(_MODULE, "module-invalid", "no name of a module"))
+dependencies = words_that(matching(_DEPENDENCY, "dependency-invalid", "no name of a skill"))
+image = a_text_that(matching(_IMAGE, "image-invalid", "no name of an image"))
+version = a_text_that(matching(VERSION, "version-invalid", "no version"))
+queue = a_text_that(matching(_QUEUE, "field-invalid", "not 1-40 lower-case letters, digits and hyphens"))
 
 
-def _file(value: object, key: str, problems: list[str]) -> str | None:
+def tags(said: Said) -> tuple[str, ...] | None:
+    found: tuple[str, ...] | None = words_that(_tag)(said)
+    if found and len(found) > MAX_TAGS:
+        said.wrong("list-too-long", f"{said.key}: there are more than {MAX_TAGS}; the first {MAX_TAGS} are used")
+    return found and found[:MAX_TAGS]
+
+
+def file(said: Said) -> str | None:
     """Where it lies is checked when it is read."""
-    if value is None or (isinstance(value, str) and value):
-        return value
-    problems.append(f"{key} is no path of a file; ignored")
+    if isinstance(said.value, str):
+        return said.value
+    said.wrong("not-a-text", f"{said.key} is no path of a file; ignored")
     return None
 
 
-def _tools(value: object, problems: list[str]) -> tuple[str, ...] | None:
+def tools(said: Said) -> tuple[str, ...]:
     """`Bash(git:*) Read`, or a list of such; what is in parentheses may hold spaces."""
-    if value is None or value == "":
-        return None
-    parts = [value] if isinstance(value, str) else value
-    if isinstance(parts, list) and all(isinstance(part, str) for part in parts):
-        return tuple(tool for part in parts for tool in _TOOL.findall(part))
-    problems.append("allowed-tools is neither a list nor a text: it allows nothing")
-    return ()
+    parts = [said.value] if isinstance(said.value, str) else said.value
+    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+        said.wrong("not-a-list", "allowed-tools is neither a list nor a text: it allows nothing")
+        return ()
+    found = tuple(tool for part in parts for tool in _TOOL.findall(part))
+    for tool in found:
+        if not (_ENGINE_TOOL.fullmatch(tool) or tool in TASK_BY_TOOL or _SCRIPT_TOOL.fullmatch(tool)):
+            said.wrong("tool-unknown", f"allowed-tools: {shown(tool)} is no tool of this client")
+    return found
 
 
-def _protocol(value: object, problems: list[str]) -> dict[str, InputMode] | None:
-    if value is None:
-        return None
-    if not isinstance(value, dict):
-        problems.append("protocol is no map of script names to text, json or ndjson; ignored")
+def protocol(said: Said) -> dict[str, InputMode] | None:
+    if not isinstance(said.value, dict):
+        said.wrong("not-a-map", "protocol is no map of script names to text, json or ndjson; ignored")
         return None
     found: dict[str, InputMode] = {}
-    for name, mode in value.items():
+    for name, mode in said.value.items():
         match mode:
             case "text" | "json" | "ndjson":
                 found[str(name)] = mode
             case _:
-                problems.append(f"protocol: {shown(mode)} is none of {', '.join(get_args(InputMode))}; ignored")
+                options = ", ".join(get_args(InputMode))
+                said.wrong("choice-unknown", f"protocol: {shown(mode)} is none of {options}; ignored")
     return found
+
+
+def schema(said: Said) -> dict[str, Any] | None:
+    """A map, or a text of JSON."""
+    try:
+        value = json_value(said.value) if isinstance(said.value, str) else said.typed
+    except (TooManyValuesError, JsonError) as wrong:
+        value, trouble = None, f"it cannot be read: {wrong}"
+    else:
+        trouble = schema_trouble(value) or ""
+    if trouble:
+        said.wrong("schema-invalid", f"{said.key} is no JSON Schema: {trouble}; ignored")
+        return None
+    return dict(value)
+
+
+def requirements_of_host(said: Said) -> Requirements | None:
+    if not isinstance(said.value, dict):
+        return None
+    kinds = {"bins": words, "any_bins": words, "env": words, "os": words, "config": words}
+    found = {name: reader(part) or () for name, reader in kinds.items() if (part := said.part(name))}
+    for platform in found.get("os", ()):
+        if platform not in PLATFORMS:
+            said.wrong("choice-unknown", f"os: {shown(platform)} is none of {', '.join(PLATFORMS)}")
+    return Requirements(**found)

@@ -122,4 +122,5 @@ class Skipped:
 
     @property
     def reason(self) -> str:
-        return "; ".join(problem.message for problem in self.problems)
+        told = [p for p in self.problems if p.severity == "error"] or self.problems
+        return "; ".join(f"{p.file}: {p.message}" if p.file.strip(".") else p.message for p in told)

@@ -2,62 +2,46 @@
 
 import re
 import unicodedata
-from dataclasses import replace
 from typing import Any
 
-from .declared_values import declared, shown
+from .fields import declared
 from .frontmatter import FrontmatterError, split
-from .models import NO_DESCRIPTION, Skill, Skipped
-from .problems import Problem
+from .parts import Part
+from .problems import problem
+from .sources import Source, shown
+from .yaml_trees import YamlTree
 
 MAX_NAME = 64
 MAX_DESCRIPTION = 1024
 
-_VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+!_-]{0,63}")
 _RULE = re.compile(r"(=+|-+|\*+|_+)")
 _NO_PROSE = re.compile(r"<!--.*?(-->|\Z)|^```.*?(^```|\Z)", re.DOTALL | re.MULTILINE)
 
 
-def read_skill_md(skill: Skill, head: bytes) -> Skill | Skipped:
-    """`skill`, filled with what the first bytes of its documentation say."""
+def skill_md_part(name: str, file: str, head: bytes) -> Part:
+    """`head`: the first bytes of the skill's documentation; `name`: the skill's, which is its folder's."""
     try:
-        fields, body_offset = split(head)
+        front = split(head)
     except FrontmatterError as wrong:
-        return _skipped(skill, f"{skill.documentation}: {wrong}")
-    if fields is None:
-        text = head[body_offset:].decode("utf-8", "replace")
-        return replace(
-            skill,
-            description=first_paragraph(text) or NO_DESCRIPTION,
-            body_offset=body_offset,
-            problems=_told(skill, _name_problems(skill.name)),
-        )
-    description = fields.get("description")
-    if not isinstance(description, str) or not description.strip():
-        return _skipped(skill, f"{skill.documentation}: its frontmatter has no description")
-    return _filled(replace(skill, description=description.strip(), body_offset=body_offset), fields)
+        return Part("skill_md", file, problems=(problem(wrong.code, str(wrong), file, wrong.line, "error"),))
+    source = Source(file, front.tree.value if front.tree else {}, front.tree or YamlTree())
+    _check_name(source, name)
+    values: dict[str, Any] = {"documentation": file, "body_offset": front.body_offset}
+    if front.tree is None:
+        text = head[front.body_offset :].decode("utf-8", "replace")
+        values["description"] = first_paragraph(text)
+        return Part("skill_md", file, values, tuple(source.problems))
+    values |= {"description": _description(source)} | declared(source)
+    return Part("skill_md", file, values, tuple(source.problems), must_describe=True)
 
 
-def _filled(skill: Skill, fields: dict[str, Any]) -> Skill:
-    metadata = fields.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    own = metadata.get("skillfleet")
-    own = own if isinstance(own, dict) else {}
-    problems = _name_problems(skill.name, fields.get("name"))
-    if len(skill.description) > MAX_DESCRIPTION:
-        problems.append(f"the description is longer than {MAX_DESCRIPTION} characters")
-    values = declared(fields, own, problems)
-    version = _version(fields.get("version", metadata.get("version")), problems) or skill.version
-    queue = str(own.get("queue") or "")
-    return replace(skill, **values, version=version, queue=queue, problems=_told(skill, problems))
-
-
-def _told(skill: Skill, said: list[str]) -> tuple[Problem, ...]:
-    return tuple(Problem("frontmatter", what, "", skill.documentation or "") for what in said)
-
-
-def _skipped(skill: Skill, why: str) -> Skipped:
-    return Skipped(skill.name, skill.root, (Problem("unreadable", why, "", skill.documentation or ""),))
+def _description(source: Source) -> str:
+    description = source.fields.get("description")
+    found = description.strip() if isinstance(description, str) else ""
+    if len(found) > MAX_DESCRIPTION:
+        message = f"the description is longer than {MAX_DESCRIPTION} characters"
+        source.wrong("description-too-long", message, ("description",))
+    return found
 
 
 def first_paragraph(markdown: str) -> str:
@@ -76,18 +60,14 @@ def first_paragraph(markdown: str) -> str:
     return heading[:MAX_DESCRIPTION]
 
 
-def _name_problems(folder: str, name: object = None) -> list[str]:
-    if name is not None and name != folder:
-        return [f"the name in SKILL.md is {shown(name)}, the folder's is {folder!r}; the folder's holds"]
-    plain = unicodedata.normalize("NFKC", folder)
+def _check_name(source: Source, name: str) -> None:
+    told = source.fields.get("name")
+    if told is not None and told != name:
+        message = f"the name here is {shown(told)}, the skill's is {name!r}, which holds"
+        source.wrong("name-differs", message, ("name",))
+        return
+    plain = unicodedata.normalize("NFKC", name)
     legal = plain == plain.lower() and all(part.isalnum() for part in plain.split("-"))
-    if legal and len(plain) <= MAX_NAME:
-        return []
-    return [f"the name {folder!r} is not 1-{MAX_NAME} lower-case letters, digits and single hyphens"]
-
-
-def _version(value: object, problems: list[str]) -> str | None:
-    if value is None or (isinstance(value, str) and _VERSION.fullmatch(value)):
-        return value
-    problems.append(f"version: {shown(value)} is no version; ignored")
-    return None
+    if not legal or len(plain) > MAX_NAME:
+        message = f"the name {name!r} is not 1-{MAX_NAME} lower-case letters, digits and single hyphens"
+        source.wrong("name-invalid", message, ("name",))
