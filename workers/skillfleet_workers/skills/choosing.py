@@ -6,10 +6,11 @@ import unicodedata
 from pathlib import Path
 
 from ..wire.contract import ToolError
+from .frontmatter import FrontmatterError, split
 from .members import RefusedError
 from .paths import open_inside
 from .planting import LEFT_OUT
-from .seam import declared_name, marks_skill
+from .reading import marks_skill
 from .skill_md import MAX_NAME
 
 MAX_LEVELS = 6
@@ -91,9 +92,17 @@ def _declared(folder: Path, file: str, kind: str) -> object:
     with opened:
         text = opened.read(HEAD_BYTES)
     if kind == "skill.md":
-        return declared_name(text)
+        return _of_frontmatter(text)
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError):
         return None
     return fields.get("name") if isinstance(fields, dict) else None
+
+
+def _of_frontmatter(head: bytes) -> object:
+    try:
+        tree = split(head).tree
+    except FrontmatterError:
+        return None
+    return tree.value.get("name") if tree else None

@@ -8,6 +8,7 @@ from pathlib import Path
 from ..scratch import scratch_folder
 from .archives import unpack
 from .choosing import chosen
+from .digests import digest_of
 from .exchange import exchange
 from .git import fetch
 from .install_sources import Local, Source
@@ -15,7 +16,7 @@ from .lockfile import LOCKFILE, LockedSkill, held, read_lock, write_lock
 from .members import USUAL, Budget, RefusedError
 from .models import Skipped
 from .planting import members_of, plant
-from .seam import digest_of, read_skill
+from .reading import read_skill
 
 WORKSHOP = ".installing"
 """Where in a root skills are made ready: on its own file system, and hidden from the catalog."""

@@ -10,7 +10,8 @@ import typer
 from ..skills.choosing import skill_folders
 from ..skills.models import Skill
 from ..skills.problems import Problem
-from ..skills.seam import marks_skill, read_skill, strict_problems
+from ..skills.reading import marks_skill, read_skill
+from ..skills.strict import strict_problems
 from .told import FAILED, Json, say, say_json, say_problems
 
 Paths = Annotated[

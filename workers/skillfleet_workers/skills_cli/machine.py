@@ -6,19 +6,15 @@ from pathlib import Path
 
 from ..script_calls import CLEAN_PATH
 from ..settings import WorkerSettings
+from ..skills.catalog import SkillCatalog
+from ..skills.digests import digest_of
+from ..skills.eligibility import why_not
 from ..skills.lockfile import LockedSkill, LockfileError, read_lock, verify
 from ..skills.models import Skill
-from ..skills.seam import (
-    Overrides,
-    Registry,
-    SkillCatalog,
-    digest_of,
-    roots_of,
-    skills_config,
-    this_host,
-    why_not,
-    worker_queues,
-)
+from ..skills.overrides import Overrides
+from ..skills.registry import Registry
+from ..skills.roots import roots_of
+from ..skills.this_host import this_host
 from ..wire.connection import load_settings
 from .told import UsageError, complain, unknown_skill
 
@@ -33,8 +29,8 @@ class Machine:
         self.settings = load_settings(WorkerSettings)
         self.roots = roots_of(self.settings)
         self.catalog = SkillCatalog(self.roots)
-        self.overrides = Overrides(skills_config(self.settings))
-        self._host = this_host(CLEAN_PATH, worker_queues(self.settings))
+        self.overrides = Overrides(self.settings.skills_config)
+        self._host = this_host(CLEAN_PATH, self.settings.worker_queues)
 
     def root(self, user: bool) -> Path:
         return next(root.path for root in self.roots if root.scope == ("user" if user else "project"))

@@ -13,7 +13,7 @@ from ..script_calls import ScriptCall
 from ..settings import forget_model_keys
 from ..skills.errors import ScriptRefusedError
 from ..skills.models import Skill, Skipped
-from ..skills.seam import read_skill
+from ..skills.reading import read_skill
 from ..wire.contract import MAX_TIMEOUT_SECONDS
 from ..wire.shown import short
 from .machine import Machine

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from ..script_calls import runs_scripts
+from ..skills.digests import digest_of
 from ..skills.models import Skill
 from ..skills.scripts import scripts_of
-from ..skills.seam import digest_of
 from ..skills.tool_names import script_tools
 from .machine import Machine
 from .told import FAILED, Json, say, say_json, say_problems

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ..skills.seam import set_enabled, skills_config
+from ..skills.overrides import set_enabled
 from .machine import Machine
 from .told import UsageError, say, unknown_skill
 
@@ -25,7 +25,7 @@ def _set(name: str, enabled: bool) -> None:
     machine = Machine()
     if name not in machine.names:
         raise unknown_skill(name, machine.names)
-    path = skills_config(machine.settings)
+    path = machine.settings.skills_config
     if problem := set_enabled(path, name, enabled):
         raise UsageError(f"{problem}; {problem.fix}")
     say(f"{name}: {'enabled' if enabled else 'disabled'} in {path}")
