@@ -10,7 +10,7 @@ from skillfleet_workers.wire.presence import LiveProcess
 from skillfleet_workers.wire.published import Snapshot, merged
 from skillfleet_workers.wire.snapshots import Snapshots
 
-FRESH_S = 1.0
+FRESH_S = 0.25
 
 
 class Catalogs:
@@ -31,7 +31,7 @@ class Catalogs:
         self._merged: Snapshot | None = None
 
     def current(self) -> Snapshot | None:
-        """What they can run together, about a second old, kept under its id; None: none of them has told."""
+        """What they can run together, hardly older than that, kept under its id; None: none of them has told."""
         with self._lock:
             if self._clock() - self._seen_at >= FRESH_S:
                 self._look()

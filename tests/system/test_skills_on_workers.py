@@ -117,17 +117,28 @@ def test_calls_of_a_skill_go_to_the_worker_that_has_what_it_requires(served: Pla
 
 
 def test_without_that_worker_the_skill_is_gone_and_a_call_that_waits_ends_in_a_readable_error(served: Place) -> None:
-    run = [call("run_skill_script", "run", skill_name="frobbing", script="frob")]
+    held, run = Held(), [call("run_skill_script", "run", skill_name="frobbing", script="frob")]
+    model = served.script([holding(held)], run, "${run.error}: ${run.message}")
     with process(served, "orchestrator"), process(served, "worker"), served.fleet() as fleet:
         with process(served, "worker", path=tools(served)):
             wait_for(lambda: offered(served), "the skill is offered")
+            begun = fleet.submit("Frobnicate.", model=model)
+            wait_for(held.runs, "its first turn")
         wait_for(lambda: not offered(served), "the catalog has lost the skill")
-        model = served.script(run, "${run.error}: ${run.message}")
-        report = fleet.result(fleet.submit("Frobnicate.", model=model))
+        wait_for(held.runs, "its first turn goes on with the other worker")
+        held.let_go()
+        report = fleet.result(begun)
         (listed,) = [one for one in current(served).skills if one.name == "frobbing"]
     assert report.status == "completed"
     assert report.answer is not None and report.answer.startswith("no_worker_for_skill: ") and BINARY in report.answer
     assert not listed.eligible and BINARY in listed.reason
+
+
+def test_a_skill_that_nobody_can_run_is_refused_at_once_with_its_reason(served: Place) -> None:
+    run = [call("run_skill_script", "run", skill_name="frobbing", script="frob")]
+    with process(served, "orchestrator"), process(served, "worker"), served.fleet() as fleet:
+        report = fleet.result(fleet.submit("Frobnicate.", model=served.script(run, "${run.error}: ${run.message}")))
+    assert report.answer is not None and report.answer.startswith("skill_not_eligible: ") and BINARY in report.answer
 
 
 def test_a_conversation_keeps_the_skills_that_it_began_with(shared: Shared) -> None:

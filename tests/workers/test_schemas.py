@@ -10,7 +10,7 @@ import pytest
 from tests.workers.skill_folders import write_skill
 from tests.workers.toolboxes import DeclaringCatalog, context, toolbox_in
 
-from skillfleet_workers.given import CONFIG, Override
+from skillfleet_workers.given import CONFIG
 from skillfleet_workers.schemas import (
     TOLD_ERRORS,
     ArgumentsDoNotFitError,
@@ -19,6 +19,7 @@ from skillfleet_workers.schemas import (
     fitting_result,
 )
 from skillfleet_workers.skills.models import Skill
+from skillfleet_workers.skills.override_file import Override
 from skillfleet_workers.tools import Toolbox
 from skillfleet_workers.wire.contract import (
     Document,

@@ -1,46 +1,40 @@
 """A worker process, wired: Celery app, tools, runtime, heartbeat, control channel, presence."""
 
-import hashlib
 import logging
 import os
 import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import redis
 from celery import Celery
 from celery.apps import worker as celery_worker
 from celery.worker import state as celery_state
 
 from .control import ControlChannel
 from .ending import Ending
-from .environments.build import Environments
 from .heartbeat import Heartbeat
 from .pool import Pool
 from .routing import Routing
-from .runtimes.host import host_runtime
-from .runtimes.isolation import at_least
 from .scratch import scratch_folder
 from .settings import WorkerSettings
-from .skills.catalog import SkillCatalog
+from .skills.roots import roots_of
+from .skills.watching import Watching
 from .tasks import CallRunner, register_tasks
 from .terms import SkillTerms
-from .tools import Toolbox
 from .watchdog import STALLED_AFTER_S, STALLED_EXIT, Watchdog
-from .wire.artifacts import prune_artifacts
 from .wire.blobs import Blobs
 from .wire.calls import CallLedger
 from .wire.celery import make_celery
-from .wire.connection import RedisUrls, SettingsError, worker_name
+from .wire.connection import RedisUrls, worker_name
 from .wire.keys import FleetKeys, route_queue
 from .wire.presence import LiveProcess, Presence, live_processes
-from .wire.published import PublishedSkill, Snapshot
 from .wire.snapshots import Snapshots
+from .workshop import workshop
 
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -86,90 +80,42 @@ def wired(settings: WorkerSettings, *, queue: str = "", lone: bool = False) -> I
 
 
 def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> Iterator["Wired"]:
-    client = RedisUrls.of(settings).client()
-    name = worker_name()
-    catalog = SkillCatalog(settings.skills_folder)
-    runtime = host_runtime(
-        scratch,
-        settings.min_isolation,
-        fleet=settings.fleet,
-        warm_mb=settings.warm_mb,
-        image_build_timeout_s=settings.build_timeout_s,
-    )
-    if not at_least("process", settings.min_isolation) and (refusal := runtime.refusal):
-        runtime.close()
-        raise SettingsError(f"SKILLFLEET_MIN_ISOLATION: {refusal}")
-    artifacts = settings.state_dir / "artifacts"
-    prune_artifacts(artifacts, settings.result_ttl_hours * 3600)
-    toolbox = Toolbox(
-        catalog=catalog,
-        environments=Environments(
-            settings.state_dir / "environments",
-            settings.build_timeout_s,
-            max_bytes=settings.environments_max_mb * 1_000_000,
-        ),
-        runtime=runtime,
-        script_timeout_s=settings.script_timeout_s,
-        script_cpus=settings.script_cpus,
-        artifacts_folder=artifacts,
-    )
-    ledger = CallLedger(client)
-    heartbeat = Heartbeat(ledger)
-    control = ControlChannel(client, FleetKeys(settings.fleet).control, heartbeat.call_off)
-    app = make_celery(settings, queue=queue)
-    app.conf.worker_consumer = f"{__package__}.consumer:Consumer"
-    blobs = Blobs(client, settings.result_ttl_hours * 3600)
-    terms = SkillTerms(catalog, lambda skill: runtime.isolation_of(skill, skill.root))
-    routing = _routing(settings, client, catalog, name, queue)
-    register_tasks(app, toolbox, CallRunner(ledger, heartbeat, name, terms, blobs, elsewhere=routing.elsewhere))
-    since = time.time()
-
-    def describe() -> LiveProcess:
-        routing.look()
-        return LiveProcess(
-            role="worker", name=name, pid=os.getpid(), since=since, lone=lone, queue=queue,
-            slots=settings.concurrency, skills=tuple(skill.name for skill in catalog.list(None)),
-            isolation=runtime.isolation, runtimes=runtime.names, snapshot=routing.own.id, routes=routing.routes,
-        )  # fmt: skip
-
-    presence = Presence(client, settings.fleet, describe)
-    heartbeat.start()
-    control.start()
-    presence.start()
-    try:
-        yield Wired(app, name, heartbeat, routing)
-    finally:
-        presence.close()
-        control.close()
-        heartbeat.close()
-        runtime.close()
-
-
-def _routing(settings: WorkerSettings, client: redis.Redis, catalog: SkillCatalog, name: str, queue: str) -> Routing:
-    return Routing(
-        Snapshots(client, settings.result_ttl_hours * 3600),
-        lambda: snapshot_of(catalog, settings.worker_queues),
-        lambda: [one for one in live_processes(client, settings.fleet) if one.serves(queue) and one.name != name],
-    )
-
-
-def snapshot_of(catalog: SkillCatalog, queues: frozenset[str]) -> Snapshot:
-    """What is published of the skills of a catalog."""
-    published = []
-    for skill in catalog.list(None):
-        served = not skill.queue or skill.queue in queues
-        published.append(
-            PublishedSkill(
-                name=skill.name,
-                version=skill.version,
-                digest=hashlib.sha256(f"{skill.name}@{skill.version}".encode()).hexdigest(),
-                description=skill.description,
-                eligible=served,
-                reason="" if served else f"no queue {skill.queue!r} on this worker",
-                route=skill.queue,
-            )
+    with ExitStack() as opened:
+        client = RedisUrls.of(settings).client()
+        name, ttl_s = worker_name(), settings.result_ttl_hours * 3600
+        snapshots = Snapshots(client, ttl_s)
+        watching = opened.enter_context(Watching(root.path for root in roots_of(settings)))
+        shop = workshop(settings, scratch, watching, snapshots.read)
+        opened.callback(shop.runtime.close)
+        ledger = CallLedger(client)
+        heartbeat = Heartbeat(ledger)
+        control = ControlChannel(client, FleetKeys(settings.fleet).control, heartbeat.call_off)
+        app = make_celery(settings, queue=queue)
+        app.conf.worker_consumer = f"{__package__}.consumer:Consumer"
+        terms = SkillTerms(shop.catalog, lambda skill: shop.runtime.isolation_of(skill, skill.root))
+        routing = Routing(
+            snapshots,
+            shop.offering.snapshot,
+            lambda: [one for one in live_processes(client, settings.fleet) if one.serves(queue) and one.name != name],
         )
-    return Snapshot(skills=tuple(published))
+        runner = CallRunner(ledger, heartbeat, name, terms, Blobs(client, ttl_s), elsewhere=routing.elsewhere)
+        register_tasks(app, shop.toolbox, runner)
+        since = time.time()
+
+        def describe() -> LiveProcess:
+            routing.look()
+            return LiveProcess(
+                role="worker", name=name, pid=os.getpid(), since=since, lone=lone, queue=queue,
+                slots=settings.concurrency, skills=tuple(skill.name for skill in shop.catalog.list()),
+                isolation=shop.runtime.isolation, runtimes=shop.runtime.names,
+                snapshot=routing.own.id, routes=routing.routes, health=shop.offering.health(),
+            )  # fmt: skip
+
+        presence = Presence(client, settings.fleet, describe, lambda: watching.mark)
+        for resident in (heartbeat, control, presence):
+            resident.start()
+            opened.callback(resident.close)
+        yield Wired(app, name, heartbeat, routing)
 
 
 def run_worker(settings: WorkerSettings, *, queue: str = "", lone: bool = False) -> int:

@@ -4,6 +4,7 @@ import threading
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,6 +18,7 @@ from .settings import WorkerSettings
 from .skills.catalog import SkillCatalog
 from .skills.errors import SkillNotFoundError
 from .skills.models import Skill
+from .skills.overrides import Overrides
 from .skills.scripts import ScriptMetadata, scripts_of
 from .tools import CallContext, Toolbox
 from .wire.connection import default_state_dir
@@ -71,7 +73,7 @@ class SkillManager(Opened):
     @classmethod
     def of(cls, settings: WorkerSettings) -> Self:
         """One that runs scripts as a worker with these settings does."""
-        return cls(
+        manager = cls(
             settings.skills_folder,
             state_dir=settings.state_dir,
             default_script_timeout=settings.script_timeout_s,
@@ -80,6 +82,9 @@ class SkillManager(Opened):
             build_timeout_s=settings.build_timeout_s,
             environments_max_mb=settings.environments_max_mb,
         )
+        overrides = Overrides(settings.skills_config)
+        manager._toolbox = replace(manager._toolbox, overrides=overrides.of, programs=settings.script_path)
+        return manager
 
     def discover(self) -> None:
         """Read all skills now; else each is read when it is first asked for. Either way, changes count at once."""

@@ -47,8 +47,10 @@ def runs_scripts(skill: Skill) -> bool:
     return allowed is None or any(tool.partition("(")[0] == BASH for tool in allowed)
 
 
-def ready(skill: Skill, call: ScriptCall, request_id: str) -> ReadyScript:
-    """Raises: ScriptRefusedError: nothing may run."""
+def ready(skill: Skill, call: ScriptCall, request_id: str, path: str = CLEAN_PATH) -> ReadyScript:
+    """`path`: where its interpreter is looked for.
+
+    Raises: ScriptRefusedError: nothing may run."""
     if not runs_scripts(skill):
         raise ToolRestrictionError(skill=skill.name)
     script = find_script(skill, call.script)
@@ -59,7 +61,7 @@ def ready(skill: Skill, call: ScriptCall, request_id: str) -> ReadyScript:
         arguments = fitting_arguments(skill, script.path, arguments)
     mode = input_mode(skill, script, arguments)
     stdin = script_input(skill, script, arguments, mode, request_id)
-    return ReadyScript(script, source, mode, stdin, interpreter_of(script), governed)
+    return ReadyScript(script, source, mode, stdin, interpreter_of(script, path), governed)
 
 
 def is_file_of(skill: Skill, path: str) -> bool:

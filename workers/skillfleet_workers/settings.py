@@ -66,6 +66,8 @@ class WorkerSettings(FleetSettings):
     min_isolation: Isolation = Field(default="process", validation_alias="SKILLFLEET_MIN_ISOLATION")
     log_level: LogLevel = Field(default="INFO", validation_alias="SKILLFLEET_LOG_LEVEL")
     skills_config: Path = Field(default_factory=default_skills_config, validation_alias="SKILLFLEET_SKILLS_CONFIG")
+    script_path: Annotated[tuple[Path, ...], NoDecode] = Field(default=(), validation_alias="SKILLFLEET_SCRIPT_PATH")
+    """Folders in which scripts find programs, besides those of the system."""
     worker_queues: Annotated[frozenset[str], NoDecode] = Field(
         default=frozenset(), validation_alias="SKILLFLEET_WORKER_QUEUES"
     )
@@ -74,6 +76,19 @@ class WorkerSettings(FleetSettings):
     @classmethod
     def _file(cls, value: str | Path) -> Path:
         return expanded(value).absolute()
+
+    @field_validator("script_path", mode="before")
+    @classmethod
+    def _folders(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        if not value.strip():
+            raise ValueError(EMPTY)
+        folders = [expanded(name) for name in value.split(os.pathsep) if name.strip()]
+        for folder in folders:
+            if not folder.is_absolute() or not folder.is_dir():
+                raise ValueError(f"{str(folder)!r} is no folder; name whole paths, separated by {os.pathsep!r}")
+        return tuple(folders)
 
     @field_validator("worker_queues", mode="before")
     @classmethod

@@ -10,7 +10,7 @@ from typing import Any
 from .call_context import CallContext
 from .code_calls import code_call
 from .environments.build import Environments
-from .given import Override, files_of, limits_of, script_environment
+from .given import files_of, limits_of, script_environment, script_path
 from .runtimes.base import RunRequest, Runtime, RuntimeUnavailableError
 from .runtimes.code_runs import PRELOAD, RUNNER, CodeMode, answered
 from .runtimes.ndjson import understood
@@ -19,6 +19,7 @@ from .script_calls import CLEAN_PATH, ReadyScript, ScriptCall, is_file_of, ready
 from .skills.imports import SkillImports
 from .skills.languages import INTERPRETERS
 from .skills.models import Skill
+from .skills.override_file import Override
 from .wire.contract import CallRef, ToolError
 from .wire.execution import ScriptExecution
 
@@ -37,10 +38,11 @@ class SkillRuns:
     imports: SkillImports
     script_cpus: float | None
     overrides: Callable[[str], Override]
+    programs: tuple[Path, ...] = ()
 
     def script(self, skill: Skill, call: ScriptCall, context: CallContext) -> ScriptExecution | ToolError:
         """Raises: ScriptRefusedError"""
-        what = ready(skill, call, context.ref.task_id)
+        what = ready(skill, call, context.ref.task_id, script_path(self.programs))
         with self._interpreter(skill, what, context) as interpreter:
             if isinstance(interpreter, ToolError):
                 return interpreter
@@ -127,7 +129,7 @@ class SkillRuns:
             skill_root=skill.root,
             interpreter=interpreter,
             script=script,
-            environment=script_environment(skill, interpreter, context.ref, override),
+            environment=script_environment(skill, interpreter, context.ref, override, self.programs),
             timeout_s=timeout or skill.timeout or self.script_timeout_s,
             cancelled=context.cancelled,
             limits=limits_of(skill, self.script_cpus),
@@ -139,6 +141,7 @@ class SkillRuns:
             keep=self._kept(context.ref),
             hear=context.hear,
             files=files_of(skill, override),
+            programs=self.programs,
             **what,
         )
 

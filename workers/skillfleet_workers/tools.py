@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 from .activation import activated, tools_of
 from .call_context import CallContext
 from .environments.build import Environments
-from .given import NO_OVERRIDE, Override
+from .given import NO_OVERRIDE
+from .offering import Offering
 from .runtimes.base import Runtime
 from .runtimes.code_runs import CodeMode
 from .script_calls import ScriptCall
@@ -17,6 +17,7 @@ from .skills.catalog import SkillCatalog
 from .skills.errors import ScriptRefusedError
 from .skills.imports import SkillImports
 from .skills.models import Skill
+from .skills.override_file import Override
 from .skills.paths import document
 from .wire.contract import (
     ActivateSkill,
@@ -39,13 +40,17 @@ from .wire.published import PublishedSkill, Snapshot
 
 __all__ = ["CallContext", "Toolbox"]
 
-Found = TypeVar("Found")
+INLINE = "# /// script"
+"""What begins the requirements of a script in itself (PEP 723)."""
+
+Use = Callable[[Skill], ScriptExecution | ToolError]
 
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
     """`overrides`: what the operator says of a skill, by its name. `digest_of`: which state of it there is now.
-    `snapshots`: what was published under an id."""
+    `snapshots`: what was published under an id. `offering`: what may run here; None: all that there is.
+    `programs`: folders that scripts find programs in, besides those of the system."""
 
     catalog: SkillCatalog
     environments: Environments
@@ -57,6 +62,8 @@ class Toolbox:
     overrides: Callable[[str], Override] = lambda name: NO_OVERRIDE
     digest_of: Callable[[Skill], str] = lambda skill: ""
     snapshots: Callable[[str], Snapshot | None] = lambda snapshot_id: None
+    offering: Offering | None = None
+    programs: tuple[Path, ...] = ()
 
     @property
     def runs(self) -> SkillRuns:
@@ -68,6 +75,7 @@ class Toolbox:
             imports=self.imports,
             script_cpus=self.script_cpus,
             overrides=self.overrides,
+            programs=self.programs,
         )
 
     def skill(self, name: str, context: CallContext) -> Skill | ToolError:
@@ -110,11 +118,15 @@ class Toolbox:
             request.skill_name,
             context,
             lambda skill: self.runs.python(skill, request.script, request.timeout, context),
+            own_script=False,
+            own_environment=INLINE not in request.script,
         )
 
     def run_script(self, request: RunSkillScript, context: CallContext) -> ScriptExecution | ToolError:
         call = ScriptCall(request.script, request.arguments, request.args or (), request.timeout)
-        return self._with(request.skill_name, context, lambda skill: self.execute(skill, call, context))
+        return self._with(
+            request.skill_name, context, lambda skill: self.execute(skill, call, context), own_script=True
+        )
 
     def search(self, request: SearchSpec, context: CallContext) -> ScriptExecution | ToolError:
         return self._code(request, "search", context)
@@ -140,17 +152,26 @@ class Toolbox:
             request.skill_name,
             context,
             lambda skill: self.runs.code(skill, request.code, mode, request.timeout, context),
+            own_script=False,
         )
 
-    def _with(self, name: str, context: CallContext, use: Callable[[Skill], Found | ToolError]) -> Found | ToolError:
+    def _with(
+        self, name: str, context: CallContext, use: Use, *, own_script: bool, own_environment: bool = True
+    ) -> ScriptExecution | ToolError:
         """What `use` comes to; a refusal is a value, too."""
         skill = self.skill(name, context)
         if isinstance(skill, ToolError):
             return skill
-        try:
-            return use(skill)
-        except ScriptRefusedError as refused:
-            return refused.tool_error()
+        if self.offering is None:
+            return _used(skill, use)
+        if refused := self.offering.refusal(skill, context.digest):
+            return refused
+        with self.offering.run(skill, own_script=own_script, own_environment=own_environment) as told:
+            if isinstance(told, ToolError):
+                return told
+            result = _used(skill, use)
+            told(result)
+            return result
 
     def _summaries(self, context: CallContext) -> list[SkillSummary]:
         """Of what models may find: in the snapshot that the conversation keeps to, else on this worker."""
@@ -159,6 +180,13 @@ class Toolbox:
             found = [skill for skill in self.catalog.list() if not skill.disable_model_invocation]
             return [_summary(skill) for skill in found]
         return [_summary(skill) for skill in snapshot.skills if skill.eligible and not skill.hidden]
+
+
+def _used(skill: Skill, use: Use) -> ScriptExecution | ToolError:
+    try:
+        return use(skill)
+    except ScriptRefusedError as refused:
+        return refused.tool_error()
 
 
 def _summary(skill: Skill | PublishedSkill) -> SkillSummary:

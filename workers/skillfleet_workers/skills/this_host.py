@@ -9,10 +9,9 @@ from .filters import installed_filters
 
 
 def this_host(script_path: str, queues: frozenset[str] = frozenset()) -> Host:
-    """`script_path`: where scripts find programs; the worker's own PATH is looked through after it."""
-    path = os.pathsep.join(filter(None, (script_path, os.environ.get("PATH"))))
+    """`script_path`: where scripts find programs, whatever the worker itself finds."""
     return Host(
-        which=lambda program: shutil.which(program, path=path),
+        which=lambda program: shutil.which(program, path=script_path),
         environ=os.environ,
         platform=sys.platform,
         queues=queues,

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import Literal, cast
 
@@ -12,6 +13,7 @@ from .contract import WireModel
 from .keys import FleetKeys
 
 EVERY_S = 3.0
+LOOK_S = 0.2
 SILENT_S = 12.0
 
 Role = Literal["orchestrator", "worker"]
@@ -47,12 +49,19 @@ class LiveProcess(WireModel):
 
 
 class Presence:
-    """Publishes `describe()` until closed, from a thread of its own: it must go on while tasks end."""
+    """Publishes `describe()` until closed, from a thread of its own: it must go on while tasks end. `mark`: when what
+    it gives changes, so has what is described, which is then told at once."""
 
-    def __init__(self, client: redis.Redis, fleet: str, describe: Callable[[], LiveProcess]) -> None:
+    def __init__(
+        self,
+        client: redis.Redis,
+        fleet: str,
+        describe: Callable[[], LiveProcess],
+        mark: Callable[[], object] = lambda: None,
+    ) -> None:
         self._client = client
         self._keys = FleetKeys(fleet)
-        self._describe = describe
+        self._describe, self._mark = describe, mark
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="presence", daemon=True)
 
@@ -77,7 +86,12 @@ class Presence:
         pipe.execute()
 
     def _run(self) -> None:
-        while not self._stop.wait(EVERY_S):
+        told, due = self._mark(), time.monotonic() + EVERY_S
+        while not self._stop.wait(LOOK_S):
+            mark = self._mark()
+            if mark == told and time.monotonic() < due:
+                continue
+            told, due = mark, time.monotonic() + EVERY_S
             try:
                 self._publish()
             except redis.RedisError as error:

@@ -1,0 +1,113 @@
+"""What a worker offers of its catalog: which skills it can run now, how healthy they are, and what it publishes."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from .skills.catalog import SkillCatalog
+from .skills.digests import digest_of
+from .skills.eligibility import Host, why_not
+from .skills.health import HealthBoard
+from .skills.lockfile import LockfileError, verify
+from .skills.models import Skill
+from .skills.overrides import Overrides
+from .skills.publishing import Publishing
+from .skills.registry import Registry
+from .skills.routes import route_of
+from .wire.contract import ToolError
+from .wire.execution import ScriptExecution
+from .wire.published import Snapshot
+from .wire.shown import short
+
+Told = Callable[[ScriptExecution | ToolError], None]
+
+
+class Offering:
+    """`keep`: makes sure that a skill can be found again in the state that it is in now, which it names. Safe to
+    share between threads."""
+
+    def __init__(
+        self, catalog: SkillCatalog, overrides: Overrides, host: Host, keep: Callable[[Skill], str] | None = None
+    ) -> None:
+        self._catalog, self._overrides, self._host = catalog, overrides, host
+        self._board = HealthBoard()
+        self._publishing = Publishing(catalog, self.why_not, route_of, keep or catalog.digest_of)
+        self._seen: tuple[int, Registry, Mapping[Path, str], Mapping[str, str]] | None = None
+
+    def why_not(self, skill: Skill, digest: str = "") -> str | None:
+        """None: it can run here. `digest`: of a copy, that lies elsewhere than what it was made of."""
+        registry, folders, digests = self._look()
+        changed = folders.get(skill.root) or folders.get(skill.root.parent) or digests.get(digest)
+        if changed:
+            return changed
+        if self._board.states().get(skill.name) == "permanentFailure":
+            return "it broke time and again on this worker, and is not tried any more"
+        override = self._overrides.of(skill.name)
+        return why_not(skill, self._host, override, registry, self._overrides.of)
+
+    def refusal(self, skill: Skill, digest: str) -> ToolError | None:
+        """Of a call that would run something of the skill; None: nothing is against it."""
+        why = self.why_not(skill, digest)
+        if why is None:
+            return None
+        return ToolError(
+            error="skill_not_eligible",
+            message=f"The skill {short(skill.name)!r} cannot run on this worker: {why.rstrip('.')}.",
+            fix="Go about it without this skill, or tell the user what it lacks.",
+        )
+
+    @contextmanager
+    def run(self, skill: Skill, *, own_script: bool, own_environment: bool) -> Iterator[ToolError | Told]:
+        """Around a call: the refusal of a skill that is broken, else who is to be told what the call came to."""
+        began = time.monotonic()
+        if refused := self._board.refusal(skill.name, began):
+            yield refused
+            return
+        results: list[ScriptExecution | ToolError] = []
+        try:
+            yield results.append
+        finally:
+            now = time.monotonic()
+            if results:
+                flags = {"own_script": own_script, "own_environment": own_environment}
+                self._board.observe(skill.name, results[-1], began, now, **flags)
+            else:  # what it came to is not known, but a call that was let through to try is told of all the same
+                self._board.record(skill.name, None, "", 0.0, now, began=began)
+
+    def snapshot(self) -> Snapshot:
+        """Of what is there now; what is new, or was turned on again, starts in good health."""
+        found = self._publishing.snapshot()
+        for skill in self._catalog.list():
+            published = found.find(skill.name)
+            if published is not None:
+                self._board.renew(skill.name, f"{published.digest} {self._overrides.of(skill.name).enabled_at}")
+        return found
+
+    def health(self) -> dict[str, str]:
+        """Of the skills that are not healthy."""
+        return dict(self._board.states(self._catalog.list()))
+
+    def _look(self) -> tuple[Registry, Mapping[Path, str], Mapping[str, str]]:
+        generation = self._catalog.generation
+        seen = self._seen
+        if seen is None or seen[0] != generation:
+            folders = self._changed()
+            digests = {
+                self._catalog.digest_of(skill): reason
+                for skill in self._catalog.versions
+                if (reason := folders.get(skill.root) or folders.get(skill.root.parent))
+            }
+            seen = self._seen = generation, Registry(self._catalog.versions), folders, digests
+        return seen[1:]
+
+    def _changed(self) -> dict[Path, str]:
+        """By folder: of a skill that is not what was installed, or of a root whose lock cannot be read."""
+        changed: dict[Path, str] = {}
+        for root in self._catalog.roots:
+            folder = root.path.resolve()
+            try:
+                changed |= {folder / name: reason for name, reason in verify(folder, digest_of).items()}
+            except LockfileError as unreadable:
+                changed[folder] = str(unreadable)
+        return changed
