@@ -5,9 +5,10 @@ from collections.abc import Callable
 from typing import Any, get_args
 
 from ..wire.contract import TASK_BY_TOOL
+from ..wire.plugins import RUNTIMES, plugins
 from .json_schemas import schema_trouble
 from .json_texts import JsonError, json_value
-from .models import WITHHELD, InputMode, Requirements
+from .models import WITHHELD, BuiltInRuntime, InputMode, Requirements
 from .sources import Reader, Said, shown
 from .yaml_trees import TooManyValuesError
 
@@ -52,6 +53,11 @@ def choice(*options: str) -> Reader:
         return None
 
     return read
+
+
+def runtime(said: Said) -> str | None:
+    """One of ours, or of others that are installed."""
+    return choice(*get_args(BuiltInRuntime), *(plugin.name for plugin in plugins(RUNTIMES)))(said)
 
 
 def flag(said: Said) -> bool | None:

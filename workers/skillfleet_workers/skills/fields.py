@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, get_args
 
 from ..wire.contract import MAX_TIMEOUT_SECONDS, Effects
 from . import declared_values as read
-from .models import RuntimeChoice, SkillNetwork
+from .models import SkillNetwork
 from .sources import Reader, Source, shown
 
 SECONDS_A_DAY = 86_400
@@ -55,7 +55,7 @@ _ENGINE: dict[str, Field] = {
 }
 
 _OWN: dict[str, Reader] = {
-    "runtime": read.choice(*get_args(RuntimeChoice)),
+    "runtime": read.runtime,
     "image": read.image,
     "queue": read.queue,
     "network": read.choice(*get_args(SkillNetwork)),

@@ -2,15 +2,14 @@
 
 from importlib.metadata import EntryPoint, entry_points
 
+from ..wire.plugins import FILTERS
 from .eligibility import Filter, Host
 from .models import Skill
-
-GROUP = "skillfleet.filters"
 
 
 def installed_filters() -> dict[str, Filter]:
     """By name. One that cannot be loaded raises when it is asked: what it would refuse is not run unjudged."""
-    return {found.name: _loaded_later(found) for found in sorted(entry_points(group=GROUP), key=lambda it: it.name)}
+    return {found.name: _loaded_later(found) for found in sorted(entry_points(group=FILTERS), key=lambda it: it.name)}
 
 
 def _loaded_later(found: EntryPoint) -> Filter:

@@ -10,11 +10,10 @@ from typing import Any, Protocol
 
 from pydantic import TypeAdapter, ValidationError
 
+from ..wire.plugins import LOADERS
 from ..wire.shown import short
 from .models import Skill, Skipped
 from .problems import problem
-
-GROUP = "skillfleet.loaders"
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +36,7 @@ class NamedLoader:
 @cache
 def loaders() -> tuple[NamedLoader, ...]:
     """In the order of their names; those that cannot be imported are left out, and the log says why."""
-    found = (_loaded(entry) for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name))
+    found = (_loaded(entry) for entry in sorted(entry_points(group=LOADERS), key=lambda entry: entry.name))
     return tuple(loader for loader in found if loader)
 
 

@@ -16,7 +16,7 @@ WITHHELD = ("LLM_", "SKILLFLEET_REDIS")
 
 InputMode = Literal["text", "json", "ndjson"]
 SkillNetwork = Literal["none", "host"]
-RuntimeChoice = Literal["auto", "warm", "process", "container"]
+BuiltInRuntime = Literal["auto", "warm", "process", "container"]
 Scope = Literal["project", "user", "system"]
 """Which root a skill was found under; the first shadows the others."""
 
@@ -51,7 +51,7 @@ class Skill:
     `parameters_schema` and `returns_schema` (of the script `entry`, else of the only one), `dependencies` (`name`, or
     `name@version`), `tags`. Seed 003: `display_name`, `author`, `homepage`, `priority`, `capabilities`, `prompt` (the
     file of its behavioural prompt), `config_schema`, and `config` (the user's values, as its config.json has them,
-    before variables are filled in). `queue`: the workers that it asks for. `problems` are warnings: the skill works.
+    before variables are filled in). `queue`: the workers that it asks for; `runtime`: a BuiltInRuntime, or one that others have registered. `problems` are warnings: the skill works.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Skill:
     network: SkillNetwork = "none"
     preload: tuple[str, ...] = ()
     fresh_interpreter: bool = False
-    runtime: RuntimeChoice = "auto"
+    runtime: str = "auto"
     image: str | None = None
     effects: Effects | None = None
     spec: str | None = None
