@@ -57,7 +57,9 @@ def choice(*options: str) -> Reader:
 
 def runtime(said: Said) -> str | None:
     """One of ours, or of others that are installed."""
-    return choice(*get_args(BuiltInRuntime), *(plugin.name for plugin in plugins(RUNTIMES)))(said)
+    names = (*get_args(BuiltInRuntime), *(plugin.name for plugin in plugins(RUNTIMES)))
+    chosen: str | None = choice(*names)(said)
+    return chosen
 
 
 def flag(said: Said) -> bool | None:
