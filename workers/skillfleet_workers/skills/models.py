@@ -51,7 +51,8 @@ class Skill:
     `parameters_schema` and `returns_schema` (of the script `entry`, else of the only one), `dependencies` (`name`, or
     `name@version`), `tags`. Seed 003: `display_name`, `author`, `homepage`, `priority`, `capabilities`, `prompt` (the
     file of its behavioural prompt), `config_schema`, and `config` (the user's values, as its config.json has them,
-    before variables are filled in). `queue`: the workers that it asks for; `runtime`: a BuiltInRuntime, or one that others have registered. `problems` are warnings: the skill works.
+    before variables are filled in). `queue`: the workers that it asks for; `runtime`: a BuiltInRuntime, or one
+    that others have registered. `problems` are warnings: the skill works.
     """
 
     name: str
