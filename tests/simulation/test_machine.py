@@ -13,7 +13,7 @@ from tests.simulation.invariants import Invariants
 from tests.simulation.orchestrators import SimulatedLedger
 from tests.simulation.place import BellStore, Place
 from tests.simulation.run import TROUBLE_S
-from tests.simulation.stories import poisonous, shown_for, tell_story, told_effects, written_reply
+from tests.simulation.stories import poisonous, shown_for, tell_story, told_effects, told_governing, written_reply
 from tests.simulation.weather import Weather
 from tests.simulation.world import Process, World
 
@@ -113,7 +113,7 @@ class Machine(RuleBasedStateMachine):
         ref = data.draw(st.sampled_from(list(self.running)))
         message = self.running.pop(ref)
         if not dies:
-            self.calls.commit(ref, CallResult(status="succeeded", shown=shown_for(ref, message.request), worker="w"))
+            self._finish(message)
 
     @rule()
     def beat(self) -> None:
@@ -142,7 +142,8 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def holds(self) -> None:
-        for name in self.names:
+        """Of children too."""
+        for name in self.place.invariants.records:
             self.place.invariants.look(name)
 
     def teardown(self) -> None:
@@ -152,7 +153,7 @@ class Machine(RuleBasedStateMachine):
             self.ledger.resume(name)
         for _ in range(ROUNDS):
             self._round()
-        for name in self.names:
+        for name in self.place.invariants.records:
             ended = self.ledger.load(name)
             assert ended is not None
             self.place.invariants.at_end(name, ended, self.ledger.entries(name, "0", 0), disturbances=math.inf)
@@ -165,10 +166,14 @@ class Machine(RuleBasedStateMachine):
             self._start(message)
         self.hints.clear()
         for ref in list(self.running):
-            shown = shown_for(ref, self.running.pop(ref).request)
-            self.calls.commit(ref, CallResult(status="succeeded", shown=shown, worker="w"))
+            self._finish(self.running.pop(ref))
         self.holds()
         self.world.now += 5.0
+
+    def _finish(self, message: CallMessage) -> None:
+        shown, governing = shown_for(message.ref, message.request), told_governing(message.request)
+        done = CallResult(status="succeeded", shown=shown, worker="w", governing=governing)
+        self.calls.commit(message.ref, done)
 
     def _position(self, ref: CallRef) -> tuple[ToolRun, ...]:
         kept = self.place.store.find(ref.conversation_id)

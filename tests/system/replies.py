@@ -82,5 +82,5 @@ def replies(turns: Sequence[Turn]) -> dict[str, Any]:
 def write_script(folder: Path, turns: Sequence[Turn], children: Mapping[str, Sequence[Turn]] | None = None) -> Path:
     path = folder / f"script-{secrets.token_hex(4)}.json"
     of_children = {skill: replies(said)["replies"] for skill, said in (children or {}).items()}
-    path.write_text(json.dumps(replies(turns) | {"children": of_children}))
+    path.write_text(json.dumps(replies(turns) | ({"children": of_children} if children else {})))
     return path
