@@ -26,7 +26,7 @@ REPORT = {
     "snapshot", "skills",
     "tenant", "priority",
 }  # fmt: skip
-CALL = {"name", "skill", "status", "worker", "runtime", "ms"}
+CALL = {"name", "skill", "status", "worker", "runtime", "ms", "child"}
 SIX = ([python("print(6 * 7)", "six")], "It is ${six.stdout}.")
 
 
