@@ -68,7 +68,8 @@ def test_the_result_backend_holds_the_whole_execution_of_every_script(shared: Sh
     assert name.stdout == "lab\n"
     held_by = ("process", "process") if sandbox_trouble() else ("warm", "sandbox")
     assert (six.skill_name, six.attempt, six.runtime, six.isolation) == ("lab", 1, *held_by)
-    assert six.working_directory == str(shared.place.skills / "lab")
+    # The copy in the state that the conversation began with, which never changes.
+    assert Path(six.working_directory) in (shared.place.state_dir / "kept").glob("*/lab")
     assert Path(six.interpreter).exists()
     assert six.worker == report.tool_calls[1].worker
     for measured in (six.execution_time_ms, six.startup_ms, six.queued_ms, six.timeout):
