@@ -5,7 +5,6 @@ was never started.
 """
 
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from tests.orchestrator.driver_parts import running
 
 from skillfleet.conversations.driver import Driver
 from skillfleet.conversations.ledger import Claim
@@ -94,14 +94,8 @@ class Worker:
 @contextmanager
 def driving(ledger: RedisLedger, worker: Worker) -> Iterator[None]:
     driver = Driver(ledger, lambda spec: ScriptedModel.of(spec.script or {}), worker, slots=1)
-    thread = threading.Thread(target=driver.run)
-    thread.start()
-    try:
+    with running(driver):
         yield
-    finally:
-        driver.stop()
-        thread.join(PATIENCE_S)
-    assert not thread.is_alive()
 
 
 def test_it_is_brought_to_its_end_and_what_was_done_is_not_done_again(ledger: RedisLedger) -> None:
