@@ -11,12 +11,13 @@ from kombu.exceptions import OperationalError
 
 from skillfleet_workers.wire.blobs import Blobs
 from skillfleet_workers.wire.celery import send_call
-from skillfleet_workers.wire.contract import CallMessage
+from skillfleet_workers.wire.contract import CallMessage, UsedSkill
 from skillfleet_workers.wire.keys import route_queue
 from skillfleet_workers.wire.presence import LiveProcess
 from skillfleet_workers.wire.published import PublishedSkill
 
 from .catalogs import Catalogs
+from .conversations.activations import first_used
 from .conversations.models import Conversation, ToolRun
 from .conversations.schedule import Rooms, room_for
 
@@ -48,7 +49,9 @@ class CeleryCalls:
         pinned, now = self._pinned(conversation, run.skill), self._now(conversation, run.skill)
         if now and now.eligible and (pinned is None or pinned.digest == now.digest):
             return now.route
-        return run.route or (pinned.route if pinned and pinned.eligible else "")
+        if run.route or not isinstance(pinned, PublishedSkill):
+            return run.route or _route_before(conversation, run.skill)
+        return pinned.route if pinned.eligible else ""
 
     def send(self, conversation: Conversation, run: ToolRun) -> None:
         try:
@@ -82,9 +85,11 @@ class CeleryCalls:
             governing=conversation.governing,
         )
 
-    def _pinned(self, conversation: Conversation, name: str) -> PublishedSkill | None:
+    def _pinned(self, conversation: Conversation, name: str) -> PublishedSkill | UsedSkill | None:
+        """Of a skill that came after the conversation had begun, the state that it used first; None: none yet."""
         snapshot = self._catalogs.read(conversation.snapshot) if conversation.snapshot else None
-        return snapshot.find(name) if snapshot else None
+        found = snapshot.find(name) if snapshot else None
+        return found or first_used(conversation, name)
 
     def _now(self, conversation: Conversation, name: str) -> PublishedSkill | None:
         """Of the version that the conversation keeps to."""
@@ -92,3 +97,9 @@ class CeleryCalls:
         if snapshot is None:
             return None
         return snapshot.find(f"{pinned.name}@{pinned.version}" if pinned else name)
+
+
+def _route_before(conversation: Conversation, skill: str) -> str:
+    """Of the last call of the skill that a worker has answered."""
+    routes = (run.route for run in reversed(conversation.runs) if run.skill == skill and run.worker)
+    return next(routes, "")

@@ -13,13 +13,17 @@ from skillfleet_workers.wire.contract import (
     CallMessage,
     CallRef,
     Document,
+    Governing,
     ScriptTool,
+    SkillContent,
     SkillList,
     SkillSummary,
     ToolError,
+    UsedSkill,
 )
 from skillfleet_workers.wire.execution import Artifact, ScriptExecution
 from skillfleet_workers.wire.presence import LiveProcess
+from skillfleet_workers.wire.published import PublishedSkill, Snapshot
 
 WIRE: tuple[type[BaseModel], ...] = (
     *(spec.request for spec in TASKS),
@@ -27,6 +31,9 @@ WIRE: tuple[type[BaseModel], ...] = (
     SkillList,
     ScriptTool,
     Document,
+    UsedSkill,
+    Governing,
+    SkillContent,
     ToolError,
     Artifact,
     ScriptExecution,
@@ -34,6 +41,8 @@ WIRE: tuple[type[BaseModel], ...] = (
     CallMessage,
     CallResult,
     LiveProcess,
+    PublishedSkill,
+    Snapshot,
 )
 STORED: tuple[type[BaseModel], ...] = (Message, Conversation)
 """Kept in the ledger: a conversation outlives an upgrade."""

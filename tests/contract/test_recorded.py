@@ -2,13 +2,15 @@
 what is required. They are never changed; a release that adds a field adds a folder."""
 
 import json
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.contract.models import MODELS
 
-from skillfleet_workers.wire.contract import TASKS
+from skillfleet_workers.wire.calls import CallRecord, CallResult, parse_records
+from skillfleet_workers.wire.contract import TASKS, Governing
 from skillfleet_workers.wire.execution import ScriptExecution
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -84,6 +86,29 @@ def test_a_task_keeps_its_name_its_tool_and_its_models(path: Path) -> None:
 def test_every_task_of_today_is_recorded() -> None:
     recorded = {task["name"] for path in RECORDED.glob("v*/tasks.json") for task in read(path)}
     assert {spec.name for spec in TASKS} == recorded
+
+
+def test_every_field_that_the_ledger_keeps_of_a_call_is_read() -> None:
+    (record,) = parse_records(read(RECORDED / "v0.5" / "call-fields.json")).values()
+    assert record == CallRecord(
+        attempt=3,
+        beat_at=1795338800.809,
+        worker="host-1",
+        result=CallResult(status="succeeded", shown="# Forms", governing=Governing(skill="pdf-forms", fork=True)),
+        effects="idempotent",
+        failed=2,
+        failures=1,
+        returned=1,
+        lost=1,
+        said="its sandbox was killed",
+        sent_at=1795338799.5,
+        begun="0199f000000011223344-2-0",
+        child=CallResult(status="succeeded", shown="Filled é漢🦊."),
+        route="gpu",
+    )
+    assert [one.name for one in fields(record) if one.default in (MISSING, getattr(record, one.name))] == [
+        "attempt", "beat_at", "worker", "result",
+    ]  # fmt: skip
 
 
 def test_a_least_execution_has_the_defaults_that_readers_count_on() -> None:

@@ -5,7 +5,6 @@ was never started.
 """
 
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,9 +12,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from tests.orchestrator.driver_parts import running
 
 from skillfleet.conversations.driver import Driver
-from skillfleet.conversations.ledger import Claim
+from skillfleet.conversations.ledger import FORMAT, Claim
 from skillfleet.conversations.models import Conversation, ToolRun
 from skillfleet.conversations.redis_ledger import RedisLedger
 from skillfleet.conversations.schedule import LEAST_ROOMS, Rooms
@@ -55,6 +55,8 @@ def ledger(stored: dict[str, Any], redis_urls: RedisUrls) -> Iterator[RedisLedge
                         pipe.xadd(name, fields, id=cursor)
                 case "zset":
                     pipe.zadd(name, key["value"])
+                case "set":
+                    pipe.sadd(name, *key["value"])
                 case "string":
                     pipe.set(name, key["value"])
         now = int(time.time() * 1000)
@@ -94,14 +96,8 @@ class Worker:
 @contextmanager
 def driving(ledger: RedisLedger, worker: Worker) -> Iterator[None]:
     driver = Driver(ledger, lambda spec: ScriptedModel.of(spec.script or {}), worker, slots=1)
-    thread = threading.Thread(target=driver.run)
-    thread.start()
-    try:
+    with running(driver):
         yield
-    finally:
-        driver.stop()
-        thread.join(PATIENCE_S)
-    assert not thread.is_alive()
 
 
 def test_it_is_brought_to_its_end_and_what_was_done_is_not_done_again(ledger: RedisLedger) -> None:
@@ -117,9 +113,15 @@ def test_it_is_brought_to_its_end_and_what_was_done_is_not_done_again(ledger: Re
     assert after is not None
     assert (after.status, after.answer) == ("completed", "All done.")
     assert after.messages[: len(before.messages)] == before.messages
+    assert (after.snapshot, after.used) == (before.snapshot, before.used)
     assert sorted(worker.ran) == ["list_skills 1", "run_python_script 2"]
     answers = [message.content for message in after.messages if message.role == "tool"][-3:]
     assert answers == ['{"status": "succeeded"}', "result of 2.1", "result of 2.2"]
+
+
+def test_a_conversation_in_the_format_of_today_is_recorded() -> None:
+    newest = json.loads(STORED[-1].read_text())[keys.state(NAME)]["value"]
+    assert json.loads(newest["state"])["format"] == FORMAT
 
 
 def test_its_events_are_read_without_a_gap_and_go_on_so(ledger: RedisLedger) -> None:

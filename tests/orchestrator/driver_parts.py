@@ -84,6 +84,20 @@ class Workers:
             self.ledger.commit(ref, self.answers.get(ref.call_id, named))
 
 
+@contextmanager
+def running(driver: Driver, wake: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """In a thread of its own. `wake` ends its sleep."""
+    thread = threading.Thread(target=driver.run)
+    thread.start()
+    try:
+        yield
+    finally:
+        driver.stop()
+        wake()
+        thread.join(PATIENCE_S)
+        assert not thread.is_alive()
+
+
 class Place:
     """One store, and a clock that a test pushes on."""
 
@@ -133,15 +147,8 @@ class Place:
             return model(spec) if callable(model) else model
 
         driver = Driver(ledger or self.ledger, models, self.workers, slots=slots, only=only, catalogs=catalogs)
-        thread = threading.Thread(target=driver.run)
-        thread.start()
-        try:
+        with running(driver, self.wake):
             yield driver
-        finally:
-            driver.stop()
-            self.wake()
-            thread.join(PATIENCE_S)
-            assert not thread.is_alive()
 
     def until(self, found: Callable[[], object], what: str) -> None:
         give_up = time.monotonic() + PATIENCE_S

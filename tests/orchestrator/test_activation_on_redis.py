@@ -1,7 +1,6 @@
 """An activated skill from the provider's request to the ledger in redis and back; workers answer as a test says."""
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,7 +10,7 @@ from pydantic import SecretStr
 from tests.conversation_steps import make_spec
 from tests.model_answers import Completion
 from tests.model_server import KEY, ModelServer
-from tests.orchestrator.driver_parts import Workers
+from tests.orchestrator.driver_parts import Workers, running
 from tests.skill_snapshots import Shelf, governing, snapshot
 
 from skillfleet.app import models_of
@@ -60,14 +59,8 @@ def driven(ledger: RedisLedger, worker: Activating, server: ModelServer) -> Iter
         llm_api_key=SecretStr(KEY), llm_api_base_url=server.base_url, llm_model_name="own"
     )
     driver = Driver(ledger, models_of(settings), worker, slots=2, catalogs=Shelf(snapshot("pdf", "lab")))
-    thread = threading.Thread(target=driver.run)
-    thread.start()
-    try:
+    with running(driver):
         yield
-    finally:
-        driver.stop()
-        thread.join(PATIENCE_S)
-    assert not thread.is_alive()
 
 
 @pytest.fixture

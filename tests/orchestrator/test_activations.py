@@ -6,6 +6,7 @@ import pytest
 from tests.conversation_steps import NOW, after, asks, awaiting_model, call, finished, list_skills, queued, says
 from tests.skill_snapshots import activated, governing, published, snapshot, under
 
+from skillfleet.conversations.activations import first_used
 from skillfleet.conversations.descent import continued, forked, retried
 from skillfleet.conversations.engine import step
 from skillfleet.conversations.models import Conversation, ConversationSpec, Problem
@@ -159,6 +160,17 @@ def test_the_skills_that_its_calls_used_are_told_once_each() -> None:
     told = report(calling, NOW).as_json()
     assert told["skills"] == [PDF.model_dump(), newer.model_dump()]
     assert told["snapshot"] == "s1"
+
+
+@pytest.mark.parametrize(
+    ("name", "digest"),
+    [("pdf", "d1"), ("pdf@1.0.0", "d1"), ("pdf@1.0", "d1"), ("pdf@2.0.0", "d3"), ("pdf@3.0.0", None), ("lab", None)],
+)
+def test_the_first_state_that_was_used_of_a_version_is_known(name: str, digest: str | None) -> None:
+    states = [("1.0.0", ""), ("1.0.0", "d1"), ("1.0.0", "d2"), ("2.0.0", "d3")]
+    used = tuple(UsedSkill(name="pdf", version=version, digest=state) for version, state in states)
+    found = first_used(queued().model_copy(update={"used": used}), name)
+    assert (found.digest if found else None) == digest
 
 
 def test_a_continuation_has_the_activated_skills_and_none_governs() -> None:

@@ -1,6 +1,9 @@
 """What orchestrators know of the skills that workers can run, and whom they send calls to."""
 
+import base64
+import json
 from dataclasses import dataclass, field
+from typing import cast
 
 import pytest
 from tests.conversation_steps import after as stepped
@@ -9,10 +12,12 @@ from tests.conversation_steps import asks, awaiting_model, run_python
 from skillfleet.calls import CeleryCalls
 from skillfleet.catalogs import FRESH_S, Catalogs
 from skillfleet.conversations.models import Conversation, ToolRun
+from skillfleet.conversations.moves import ToolFinished
 from skillfleet.conversations.schedule import Rooms
 from skillfleet_workers.wire.blobs import Blobs
 from skillfleet_workers.wire.celery import make_celery
 from skillfleet_workers.wire.connection import FleetSettings, RedisUrls
+from skillfleet_workers.wire.contract import CallMessage, UsedSkill
 from skillfleet_workers.wire.presence import LiveProcess
 from skillfleet_workers.wire.published import PublishedSkill, Snapshot
 from skillfleet_workers.wire.snapshots import Snapshots
@@ -46,6 +51,13 @@ class Fleet:
             make_celery(settings, sends_only=True), self.urls.client(broker=True), "skills.default",
             Blobs(client, TTL_S), lambda: self.living, self.catalogs(),
         )  # fmt: skip
+
+    def sent(self, conversation: Conversation, run: ToolRun) -> CallMessage:
+        """As a worker gets it."""
+        self.calls().send(conversation, run)
+        task = cast(str, self.urls.client(broker=True).rpop("skills.default"))
+        (message,), _, _ = json.loads(base64.b64decode(json.loads(task)["body"]))
+        return CallMessage.model_validate(message)
 
 
 @pytest.fixture
@@ -139,3 +151,44 @@ def test_a_call_is_sent_to_the_queue_of_its_route_with_the_state_that_is_kept_to
     assert (calls.queue_empty("gpu"), calls.queue_empty("")) == (False, True)
     broker = fleet.urls.client(broker=True)
     assert list(broker.scan_iter()) == ["skills.default.gpu"]
+
+
+def again(conversation: Conversation, digest: str, worker_route: str = "") -> tuple[Conversation, ToolRun]:
+    """The skill was used in that state, and is called once more."""
+    runs = tuple(run.model_copy(update={"route": worker_route}) for run in conversation.runs)
+    used = UsedSkill(name=CALC.name, version=CALC.version, digest=digest)
+    done = ToolFinished(conversation.out[0].key, "succeeded", "42", "w0", used=used)
+    then = stepped(conversation.model_copy(update={"runs": runs}), done, asks(run_python()))
+    return then, then.out[0]
+
+
+def test_a_skill_that_came_after_the_conversation_began_is_kept_to_as_it_was_used_first(fleet: Fleet) -> None:
+    fleet.join(CALC.model_copy(update={"name": "pdf"}))
+    kept = fleet.catalogs().current()
+    assert kept is not None
+    fleet.join(CALC)
+    first, run = calling(kept.id)
+    assert fleet.sent(first, run).digest == ""
+    second, run = again(first, "d1")
+    assert fleet.sent(second, run).digest == "d1"
+    third, run = again(second, "d2")
+    assert fleet.sent(third, run).digest == "d1"
+
+
+def test_of_a_skill_that_came_later_and_has_changed_the_calls_go_where_they_went(fleet: Fleet) -> None:
+    fleet.join(CALC.model_copy(update={"name": "pdf"}))
+    kept = fleet.catalogs().current()
+    assert kept is not None
+    fleet.join(CALC.model_copy(update={"digest": "d2", "route": "office"}))
+    first, run = calling(kept.id)
+    assert fleet.calls().route(first, run) == "office"
+    assert fleet.calls().route(*again(first, "d1", "gpu")) == "gpu"
+    assert fleet.calls().route(*again(first, "d2", "gpu")) == "office"
+
+
+def test_a_state_that_its_snapshot_knows_is_kept_to_before_what_was_used(fleet: Fleet) -> None:
+    fleet.join(CALC)
+    kept = fleet.catalogs().current()
+    assert kept is not None
+    first, _ = calling(kept.id)
+    assert fleet.sent(*again(first, "d0")).digest == "d1"

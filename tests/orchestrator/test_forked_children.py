@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.conversation_steps import NOW, after, asks, awaiting_model, last_effects, list_skills, make_spec
+from tests.conversation_steps import NOW, after, asks, awaiting_model, call, last_effects, list_skills, make_spec
 from tests.forked_skills import ACTIVATED, CONTENT, RESEARCH, activate
 from tests.orchestrator.driver_parts import HeldModel, Place
 
@@ -189,6 +190,13 @@ def test_the_child_is_offered_the_scripts_of_the_skill() -> None:
     tool = ScriptTool(tool="research__find", script="scripts/find.py", language="python")
     told = ToolFinished("1.0", "succeeded", CONTENT, "w1", tools=(tool,), governing=RESEARCH)
     assert [script.name for script in child_of(waiting_parent(), told).scripts] == ["research__find"]
+
+
+def test_the_child_runs_the_scripts_of_the_version_that_was_activated() -> None:
+    tool = ScriptTool(tool="research__find", script="scripts/find.py", language="python")
+    parent = after(awaiting_model(), asks(call("skill", name="research@1.0.0")))
+    (script,) = child_of(parent, replace(FORKED, tools=(tool,))).scripts
+    assert script.skill_name == "research@1.0.0"
 
 
 def test_the_child_has_what_is_left_of_the_parent_s_time() -> None:

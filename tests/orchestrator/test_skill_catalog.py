@@ -11,7 +11,7 @@ from tests.skill_snapshots import published, snapshot
 from skillfleet.conversations.messages import Message
 from skillfleet.llm.prompts import CATALOG_PROMPT, opening, with_catalog
 from skillfleet.settings import DESCRIPTION_BUDGET
-from skillfleet.tools.catalog import Catalog, catalog_of, skill_named
+from skillfleet.tools.catalog import Catalog, catalog_of
 from skillfleet_workers.wire.published import PublishedSkill
 
 PRINTABLE = st.characters(min_codepoint=32, max_codepoint=0x2FFF)
@@ -71,9 +71,9 @@ def test_of_several_versions_the_highest_is_listed(versions: tuple[str, ...], hi
 def test_a_version_that_can_be_run_is_meant_before_a_higher_one_that_cannot() -> None:
     older, newer = published("pdf", "Old."), published("pdf", version="2.0.0", eligible=False, reason="no GPU")
     assert [entry["description"] for entry in entries(listed(older, newer))] == ["Old."]
-    assert skill_named(snapshot(older, newer), "pdf") == older
-    assert skill_named(snapshot(older, newer), "pdf@2.0.0") == newer
-    assert skill_named(snapshot(older, newer), "pdf@3.0.0") is None
+    assert snapshot(older, newer).find("pdf") == older
+    assert snapshot(older, newer).find("pdf@2.0.0") == newer
+    assert snapshot(older, newer).find("pdf@3.0.0") is None
 
 
 def test_a_name_whose_meaning_is_hidden_does_not_stand_for_an_older_version() -> None:

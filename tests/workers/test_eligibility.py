@@ -91,6 +91,11 @@ def test_an_override_gives_variables_and_configuration() -> None:
     assert reason(it, Override(env={"OTHER": "x"}, config={"deep": {"key": 1}})) is None
 
 
+def test_what_an_override_configures_counts_as_it_is_for_so_the_script_gets_it() -> None:
+    it = skill(requires=Requirements(config=("key",)))
+    assert reason(it, Override(config={"key": "${OTHER}"})) is None
+
+
 @pytest.mark.parametrize(
     ("config", "eligible"),
     [

@@ -108,6 +108,12 @@ def test_a_skill_is_found_by_its_name_or_by_name_and_version(name: str, found: s
     assert (one.version if (one := kept.find(name)) else None) == found
 
 
+@pytest.mark.parametrize("wanted", ["1.9", "1.9.0"])
+def test_of_two_spellings_of_a_version_the_one_that_is_asked_for_is_found(wanted: str) -> None:
+    kept = snapshot(skill("lab", version="1.9"), skill("lab", "d2", version="1.9.0"))
+    assert (one := kept.find(f"lab@{wanted}")) and one.version == wanted
+
+
 def test_a_version_that_can_be_run_is_found_before_a_higher_one_that_cannot() -> None:
     kept = snapshot(skill("lab", version="1.0.0"), skill("lab", "d2", version="2.0.0", reason="no ffmpeg"))
     assert (one := kept.find("lab")) and one.version == "1.0.0"

@@ -9,7 +9,7 @@ from . import __version__
 from .runtimes.base import Limits
 from .schemas import fitting_config
 from .script_calls import CLEAN_PATH
-from .skills.config_values import filled
+from .skills.config_values import values_of
 from .skills.models import WITHHELD, Skill
 from .skills.override_file import Override
 from .wire.contract import CallRef
@@ -56,16 +56,14 @@ def script_environment(
 
 
 def files_of(skill: Skill, override: Override) -> dict[str, bytes]:
-    """The configuration of the skill, where it has one. A value whose variable is not set counts as missing.
+    """The configuration of the skill, where it has one.
 
     Raises:
         ConfigDoesNotFitError, UnusableSchemaError
     """
     if skill.config is None and skill.config_schema is None and not override.config:
         return {}
-    own = filled(skill.config or {}, {**os.environ, **override.env})
-    known = {name: value for name, value in own.items() if value is not None}
-    config = fitting_config(skill, {**known, **override.config})
+    config = fitting_config(skill, values_of(skill.config, {**os.environ, **override.env}, override.config))
     return {CONFIG: json.dumps(config, ensure_ascii=False).encode("utf-8", "replace")}
 
 

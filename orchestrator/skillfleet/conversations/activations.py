@@ -1,6 +1,7 @@
 """Which skills a conversation has activated, and which of them governs it (pure)."""
 
 from skillfleet_workers.wire.contract import UsedSkill
+from skillfleet_workers.wire.versions import fitting, split
 
 from .models import ActivatedSkill, Conversation
 
@@ -25,6 +26,13 @@ def with_used(conversation: Conversation, used: UsedSkill | None) -> Conversatio
     if used is None or used in conversation.used:
         return conversation
     return conversation.model_copy(update={"used": (*conversation.used, used)})
+
+
+def first_used(conversation: Conversation, name: str) -> UsedSkill | None:
+    """The state in which its calls first used the skill of that name, which may have a version."""
+    bare, version = split(name)
+    used = [one for one in conversation.used if one.name == bare and one.digest]
+    return next(iter(fitting(used, version)), None)
 
 
 def at_rest(activated: tuple[ActivatedSkill, ...]) -> tuple[ActivatedSkill, ...]:

@@ -55,7 +55,7 @@ def child_spec(
         "created_at": 0.0,
     }
     spec = asked.model_copy(update=own)
-    offered = with_scripts(Conversation.begun(spec), governing.skill, tools).scripts
+    offered = with_scripts(Conversation.begun(spec), run.skill or governing.skill, tools).scripts
     return spec.model_copy(update={"scripts": offered})
 
 

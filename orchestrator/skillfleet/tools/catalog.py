@@ -5,10 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from packaging.version import InvalidVersion, Version
-
 from skillfleet_workers.wire.contract import LIST_SKILLS, Governing
 from skillfleet_workers.wire.published import PublishedSkill, Snapshot
+from skillfleet_workers.wire.versions import split
 
 from ..conversations.models import ActivatedSkill
 
@@ -45,18 +44,11 @@ def catalog_of(snapshot: Snapshot, allowed: tuple[str, ...] | None, budget: int)
     return Catalog(_rendered(skills[:count], 0, omitted) if count else "", omitted)
 
 
-def skill_named(snapshot: Snapshot, name: str) -> PublishedSkill | None:
-    """`name@version`, or `name`: the highest version that can be run, else the highest."""
-    bare, _, version = name.partition("@")
-    found = [one for one in snapshot.skills if one.name == bare and version in ("", one.version)]
-    return max(found, key=_preference, default=None)
-
-
 def still_stands(activated: Iterable[ActivatedSkill], name: str, snapshot: Snapshot | None) -> Governing | None:
     """The skill of that name, if it was activated in the state in which it is now. One that the snapshot does not
     know came after it, and was activated as it is; or it went before this conversation began."""
-    now = skill_named(snapshot, name) if snapshot else None
-    bare, _, version = name.partition("@")
+    now = snapshot.find(name) if snapshot else None
+    bare, version = split(name)
     state = (now.version, now.digest) if now else (version, "")
     known = (one for one in activated if one.governing.skill == bare and (now or snapshot is None or one.turn))
     return next((one.governing for one in known if _is_in(one.governing, *state)), None)
@@ -70,21 +62,12 @@ def _is_in(governing: Governing, version: str, digest: str) -> bool:
 
 def _listed(snapshot: Snapshot, allowed: tuple[str, ...] | None) -> list[PublishedSkill]:
     """Sorted by name; of each the one that its name stands for."""
-    by_name = {one.name: one for one in sorted(snapshot.skills, key=_preference)}
-    meant = (by_name[name] for name in sorted(by_name) if allowed is None or name in allowed)
+    names = sorted({one.name for one in snapshot.skills if allowed is None or one.name in allowed})
     return [
         one.model_copy(update={"description": " ".join(one.description.split())})
-        for one in meant
-        if one.eligible and not one.hidden
+        for name in names
+        if (one := snapshot.find(name)) and one.eligible and not one.hidden
     ]
-
-
-def _preference(skill: PublishedSkill) -> tuple[bool, bool, Version, str]:
-    """The greater, the better; what is no version is less than all that are."""
-    try:
-        return skill.eligible, True, Version(skill.version), skill.version
-    except InvalidVersion:
-        return skill.eligible, False, Version("0"), skill.version
 
 
 def _rendered(skills: Sequence[PublishedSkill], limit: int, omitted: int = 0) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..wire.contract import ToolError
 from ..wire.shown import is_text, short
+from ..wire.versions import SEPARATOR, meant, split
 from .digests import Digests
 from .kept import Kept
 from .models import Skill, Skipped
@@ -16,7 +17,6 @@ from .problems import Problem
 from .reading import read_skill
 from .rooted import Looked, Rooted
 from .roots import Root, as_roots
-from .versions import SEPARATOR, meant, split
 from .watching import Watching
 
 NAMED_SKILLS = 100

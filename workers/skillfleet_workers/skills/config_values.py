@@ -13,6 +13,9 @@ from .sources import Source
 CONFIG = "config.json"
 CONFIG_SCHEMA = "config-schema.json"
 
+CONFIG_INVALID = "config-invalid"
+"""The code of a Problem with which a skill works, but not as it should."""
+
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -26,7 +29,7 @@ def read_config_schema(data: bytes) -> tuple[dict[str, Any] | None, tuple[Proble
 
 def read_config(data: bytes, schema: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, tuple[Problem, ...]]:
     """The values as they are, each that does not fit with a Problem; None where they cannot be read."""
-    source = _read(CONFIG, data, "config-invalid")
+    source = _read(CONFIG, data, CONFIG_INVALID)
     if source.problems:
         return None, tuple(source.problems)
     config = dict(source.fields)
@@ -41,7 +44,7 @@ def config_problems(
     source = source or Source(CONFIG, config)
     for misfit in misfits(dict(schema), dict(config)):
         if not _to_be_filled(config, misfit.path):
-            source.wrong("config-invalid", misfit.message, misfit.path)
+            source.wrong(CONFIG_INVALID, misfit.message, misfit.path)
     return tuple(source.problems)
 
 
@@ -49,6 +52,14 @@ def filled(config: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, A
     """With `${NAME}` in its texts filled in. A text that is a variable and no more is null where there is none;
     within a longer text it leaves nothing. Those that no skill is given are not there."""
     return {name: _filled(value, environ) for name, value in config.items()}
+
+
+def values_of(
+    own: Mapping[str, Any] | None, environ: Mapping[str, str], overriding: Mapping[str, Any]
+) -> dict[str, Any]:
+    """`overriding` as they are, over the skill's own, filled in; one whose variable is not set counts as missing."""
+    known = {name: value for name, value in filled(own or {}, environ).items() if value is not None}
+    return {**known, **overriding}
 
 
 def _filled(value: Any, environ: Mapping[str, str]) -> Any:

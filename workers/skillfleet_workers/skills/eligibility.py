@@ -1,6 +1,5 @@
 """Whether a worker can run a skill (seed 004; pure, but for what a Host looks up)."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -8,14 +7,13 @@ from itertools import chain
 from typing import Any
 
 from ..wire.shown import short
+from .config_values import values_of
 from .models import WITHHELD, Skill
 from .override_file import Override
 from .registry import DependencyCycleError, MissingDependencyError, Registry
 
 REASON_CHARS = 300
 """Most characters of what others say, and of a chain of dependencies."""
-
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 Filter = Callable[[Skill, "Host"], str | None]
 """Of others: why this host is not to run this skill; None: it may."""
@@ -66,15 +64,15 @@ def _programs(skill: Skill, host: Host) -> Iterator[str]:
 
 
 def _values(skill: Skill, host: Host, override: Override) -> Iterator[str]:
-    variables = {name: it for name, it in host.environ.items() if not name.startswith(WITHHELD)} | override.env
+    variables = {**host.environ, **override.env}
     for variable in skill.requires.env:
         if variable.startswith(WITHHELD):
             yield f"it needs the variable {variable}, which is never given to a skill"
         if not variables.get(variable):
             yield f"it needs the variable {variable}, which this worker does not have"
-    config = {**(skill.config or {}), **override.config}
+    config = values_of(skill.config, variables, override.config)
     for key in skill.requires.config:
-        if not _value(config, key, variables):
+        if not _value(config, key):
             yield f"it needs {key!r} in its configuration, which has no value for it"
 
 
@@ -83,11 +81,11 @@ def _queue(skill: Skill, host: Host) -> Iterator[str]:
         yield f"it asks for the queue {skill.queue!r}, which this worker does not serve"
 
 
-def _value(config: Any, key: str, variables: Mapping[str, str]) -> Any:
-    """At the end of a dotted path. A text that is nothing but a variable that is not set is empty."""
+def _value(config: Any, key: str) -> Any:
+    """At the end of a dotted path."""
     for part in key.split("."):
         config = config.get(part) if isinstance(config, Mapping) else None
-    return _VARIABLE.sub(lambda it: variables.get(it[1], ""), config) if isinstance(config, str) else config
+    return config
 
 
 def _dependencies(skill: Skill, host: Host, registry: Registry, others: Callable[[str], Override]) -> str | None:

@@ -10,13 +10,11 @@ from ..wire.contract import ToolError
 from ..wire.execution import ScriptExecution
 from ..wire.shown import short
 from .breaker import Breaker, Outcome, Recent
+from .config_values import CONFIG_INVALID
 from .models import Skill
 from .outcomes import detail_of, found_environment, outcome_of
 
 State = Literal["healthy", "degraded", "temporaryFailure", "permanentFailure"]
-
-CONFIG_INVALID = "config-invalid"
-"""The code of a Problem with which a skill works, but not as it should."""
 
 
 @dataclass(slots=True)

@@ -8,10 +8,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..wire.versions import split
 from .contents import REGENERATED, Entry, contents
 from .digests import TRIES, Digest, Digests, digest_of
 from .models import Skill
-from .versions import split
 
 NAME_CHARS = 32
 """Of a digest, in the name of the folder of its copies."""

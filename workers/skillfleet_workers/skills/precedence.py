@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..wire.versions import order
 from .models import Skill, Skipped
 from .problems import Problem
-from .versions import order
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..wire.versions import split
 from .discovery import Found
 from .models import Scope, Skill, Skipped
 from .problems import Problem
 from .reading import documents, read_skill
 from .stamps import Stamp, settled, stamp_of
-from .versions import split
 
 Record = Mapping[str, Any]
 

@@ -4,9 +4,9 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 
+from ..wire.versions import SEPARATOR, meant, order, split
 from .errors import SkillNotFoundError
 from .models import Skill
-from .versions import SEPARATOR, meant, order, split
 
 
 class DependencyCycleError(ValueError):

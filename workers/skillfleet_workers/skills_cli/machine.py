@@ -6,6 +6,7 @@ from ..given import script_path
 from ..offering import Offering
 from ..settings import WorkerSettings
 from ..skills.catalog import SkillCatalog
+from ..skills.health import HealthBoard
 from ..skills.lockfile import LockedSkill, LockfileError, read_lock
 from ..skills.models import Skill
 from ..skills.overrides import Overrides
@@ -14,8 +15,7 @@ from ..skills.this_host import this_host
 from ..wire.connection import load_settings
 from .told import UsageError, complain, unknown_skill
 
-HEALTHY, DEGRADED = "healthy", "degraded"
-CONFIG_INVALID = "config-invalid"
+HEALTHY = "healthy"
 UNKNOWN = ("unknown_skill", "invalid_skill_name")
 
 
@@ -50,7 +50,8 @@ class Machine:
         return self._offering.why_not(skill) or ""
 
     def health(self, skill: Skill) -> str:
-        return DEGRADED if any(problem.code == CONFIG_INVALID for problem in skill.problems) else HEALTHY
+        """Of a skill that has not run."""
+        return HealthBoard().states([skill]).get(skill.name, HEALTHY)
 
     def locked(self, skill: Skill) -> LockedSkill | None:
         """What skills.lock says of it."""

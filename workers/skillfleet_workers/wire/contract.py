@@ -272,8 +272,8 @@ class CallRef(WireModel):
 class CallMessage(WireModel):
     """The one argument of every task. `skills`: the only skills that this conversation may use; None: all.
     `references`: fields of the request that travel by reference, each with its key. `snapshot`: the id of the
-    Snapshot that the conversation keeps to, and `digest` of the request's skill in it; empty: whatever there is now.
-    `governing`: the skill whose hooks run around the call."""
+    Snapshot that the conversation keeps to; `digest` of the request's skill in it, or, where it came later, as it was
+    used first; empty: whatever there is now. `governing`: the skill whose hooks run around the call."""
 
     ref: CallRef
     request: dict[str, Any]

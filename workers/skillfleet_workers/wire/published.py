@@ -5,10 +5,10 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 
-from packaging.version import InvalidVersion, Version
 from pydantic import ConfigDict
 
 from .contract import WireModel
+from .versions import fitting, order, split
 
 QUEUE_NAME = r"[a-z0-9-]{1,40}"
 QUEUE_RULE = "lower-case letters, digits and '-', at most 40"
@@ -52,10 +52,9 @@ class Snapshot(WireModel):
 
     def find(self, name: str, digest: str = "") -> PublishedSkill | None:
         """`name@version`, or `name`: the highest version, an eligible one first. `digest`: in no other state."""
-        bare, _, version = name.partition("@")
+        bare, version = split(name)
         found = (one for one in self._by_name.get(bare, ()) if digest in ("", one.digest))
-        meant = [one for one in found if version in ("", one.version) or _order(version) == _order(one.version)]
-        return max(meant, key=lambda one: (one.eligible, _order(one.version)), default=None)
+        return max(fitting(found, version), key=lambda one: (one.eligible, order(one.version)), default=None)
 
 
 MOST_ROUTES = 100
@@ -106,11 +105,3 @@ def _chosen(offers: list[tuple[int, PublishedSkill]]) -> tuple[PublishedSkill, s
         return next((skill for _, skill in offers if skill.digest == digest and skill.reason), same[0][1]), set()
     shown = min((skill for _, skill in same), key=lambda skill: (skill.route, skill.location, skill.description))
     return shown, {worker for worker, _ in same}
-
-
-def _order(version: str) -> tuple[bool, Version, str]:
-    """What is no version of PEP 440, which reads semantic versions too, comes first."""
-    try:
-        return True, Version(version), ""
-    except InvalidVersion:
-        return False, Version("0"), version

@@ -2,15 +2,22 @@
 
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Protocol, TypeVar
 
 from packaging.version import InvalidVersion, Version
-
-from .models import Skill
 
 SEPARATOR = "@"
 
 _Key = tuple[bool, Version, str]
 _NONE = Version("0")
+
+
+class Versioned(Protocol):
+    @property
+    def version(self) -> str: ...
+
+
+Of = TypeVar("Of", bound=Versioned)
 
 
 @lru_cache(maxsize=4_096)
@@ -28,12 +35,17 @@ def split(wanted: str) -> tuple[str, str]:
     return name, version
 
 
-def meant(versions: Iterable[Skill], version: str) -> Skill | None:
-    """The highest, or the one of exactly this version: `1.2` is `1.2.0`."""
+def fitting(versions: Iterable[Of], version: str) -> list[Of]:
+    """All of them where no version is wanted; else those of exactly this one, or of the same: `1.2` is `1.2.0`."""
     known, wanted, _ = order(version)
-    fitting = [
-        skill
-        for skill in versions
-        if not version or skill.version == version or (known and order(skill.version)[:2] == (True, wanted))
+    same = [
+        one
+        for one in versions
+        if not version or one.version == version or (known and order(one.version)[:2] == (True, wanted))
     ]
-    return max(fitting, key=lambda skill: (skill.version == version, order(skill.version)), default=None)
+    return [one for one in same if one.version == version] or same
+
+
+def meant(versions: Iterable[Of], version: str) -> Of | None:
+    """The highest of those that fit."""
+    return max(fitting(versions, version), key=lambda one: order(one.version), default=None)
