@@ -10,6 +10,7 @@ from tests.conversation_steps import NOW, after, asks, awaiting_model, call, las
 from tests.forked_skills import ACTIVATED, CONTENT, RESEARCH, activate
 from tests.orchestrator.driver_parts import HeldModel, Place
 
+from skillfleet.conversations.asking import Asking
 from skillfleet.conversations.descent import continued
 from skillfleet.conversations.engine import step
 from skillfleet.conversations.ledger import LEASE_S, Accepted
@@ -24,6 +25,7 @@ from skillfleet.llm.base import ModelReply
 from skillfleet.llm.prompts import SKILLS_PROMPT
 from skillfleet.subagents.fork import MAX_DEPTH, NO_ARGUMENTS, outcome
 from skillfleet_workers.wire.contract import ScriptTool
+from skillfleet_workers.wire.published import Snapshot
 
 ACTIVATION = {"tool": "skill", "arguments": {"name": "research", "arguments": "bees"}, "as": "found"}
 QUOTES = {"text": "They say: ${found}"}
@@ -37,6 +39,16 @@ def place() -> Iterator[Place]:
     here.workers.answers["c1.1.0"] = ACTIVATED
     with here.working():
         yield here
+
+
+class Changing:
+    """Skills that are others by now."""
+
+    def current(self) -> Snapshot:
+        return Snapshot()
+
+    def read(self, snapshot_id: str) -> Snapshot | None:
+        return None
 
 
 def submit(place: Place, *replies: dict[str, Any], children: dict[str, Any] | None = None, **spec: Any) -> None:
@@ -197,6 +209,15 @@ def test_the_child_runs_the_scripts_of_the_version_that_was_activated() -> None:
     parent = after(awaiting_model(), asks(call("skill", name="research@1.0.0")))
     (script,) = child_of(parent, replace(FORKED, tools=(tool,))).scripts
     assert script.skill_name == "research@1.0.0"
+
+
+def test_the_child_keeps_to_the_skills_of_its_parent_and_what_goes_on_from_it_does_not() -> None:
+    parent = waiting_parent().model_copy(update={"snapshot": "as-it-began"})
+    child = Conversation.begun(child_of(parent))
+    assert Asking(lambda spec: HeldModel(), Changing(), lambda: NOW).snapshot_for(child) == "as-it-began"
+    ended = child.model_copy(update={"status": "completed", "answer": "Done."})
+    later = continued(ended, "c9", "And now?")
+    assert isinstance(later, ConversationSpec) and later.snapshot == ""
 
 
 def test_the_child_has_what_is_left_of_the_parent_s_time() -> None:

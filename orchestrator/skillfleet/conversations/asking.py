@@ -48,6 +48,8 @@ class Asking:
         """The id of what it would begin with now; None: no worker is known, empty: nobody tells."""
         if self._catalogs is None or conversation.status != "queued":
             return ""
+        if conversation.snapshot:  # a child's, which is its parent's
+            return conversation.snapshot
         found = self._catalogs.current()
         return found.id if found else None
 

@@ -55,6 +55,7 @@ def repeated(call: DeadCall, child_id: str) -> ConversationSpec:
         "parent_id": call.conversation.id,
         "parent_call": "",
         "depth": 0,
+        "snapshot": "",
         "model": "scripted:dead-call",
         "script": {"replies": [{"calls": [made]}, {"text": "${call}"}]},
         "script_start": 0,

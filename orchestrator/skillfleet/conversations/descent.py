@@ -67,6 +67,7 @@ def _child(
         "activated": inherited(activated),
         "parent_call": "",
         "depth": 0,
+        "snapshot": "",
         "idempotency_key": "",
         "created_at": 0.0,
     }

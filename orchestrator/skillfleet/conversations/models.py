@@ -46,8 +46,9 @@ class ConversationSpec(ConversationModel):
     Of a conversation that goes on from another (`parent_id`), `opening` is what was said there, and `scripts` what
     the skills that were read there offer, `activated` those that were activated. `script_start`: how many assistant
     messages stand before the first reply of `script`. `parent_call`: the call (CallRef.call_id) of the parent that it
-    works on, and whose result is its answer; `depth`: how many conversations stand above it so. Tenants share the
-    fleet alike; `priority` counts among a tenant's own.
+    works on, and whose result is its answer; `depth`: how many conversations stand above it so; `snapshot`: the
+    skills that it keeps to, which are its parent's. Tenants share the fleet alike; `priority` counts among a tenant's
+    own.
     """
 
     id: str
@@ -63,6 +64,7 @@ class ConversationSpec(ConversationModel):
     activated: tuple["ActivatedSkill", ...] = ()
     parent_call: str = ""
     depth: int = 0
+    snapshot: str = ""
     tenant: str = DEFAULT_TENANT
     priority: int = DEFAULT_PRIORITY
     idempotency_key: str = ""
@@ -203,7 +205,9 @@ class Conversation(ConversationModel):
 
     @classmethod
     def begun(cls, spec: ConversationSpec) -> Self:
-        return cls(spec=spec, messages=spec.opening, scripts=spec.scripts, activated=spec.activated)
+        return cls(
+            spec=spec, messages=spec.opening, scripts=spec.scripts, activated=spec.activated, snapshot=spec.snapshot
+        )
 
     @property
     def id(self) -> str:

@@ -44,6 +44,7 @@ def child_spec(
         "parent_id": parent.id,
         "parent_call": run.ref.call_id,
         "depth": asked.depth + 1,
+        "snapshot": parent.snapshot,
         "model": governing.model or asked.model,
         "script": asked.script and _script_of(asked.script, governing.skill),
         "script_start": 0,

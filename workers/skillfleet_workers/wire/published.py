@@ -41,7 +41,8 @@ class Snapshot(WireModel):
 
     @cached_property
     def id(self) -> str:
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:32]
+        # A later release, which knows more fields, must come to the same.
+        return hashlib.sha256(self.model_dump_json(exclude_defaults=True).encode()).hexdigest()[:32]
 
     @cached_property
     def _by_name(self) -> dict[str, list[PublishedSkill]]:
