@@ -166,7 +166,7 @@ class Toolbox:
             return _used(skill, use)
         if refused := self.offering.refusal(skill, context.digest):
             return refused
-        with self.offering.run(skill, own_script=own_script, own_environment=own_environment) as told:
+        with self.offering.run(skill, context.digest, own_script=own_script, own_environment=own_environment) as told:
             if isinstance(told, ToolError):
                 return told
             result = _used(skill, use)

@@ -12,6 +12,7 @@ from ..wire.shown import short
 from .breaker import Breaker, Outcome, Recent
 from .models import Skill
 from .outcomes import detail_of, found_environment, outcome_of
+from .versions import split
 
 State = Literal["healthy", "degraded", "temporaryFailure", "permanentFailure"]
 
@@ -105,6 +106,11 @@ class HealthBoard:
             environment=found_environment(result) if own_environment else None,
         )  # fmt: skip
 
+    def state(self, name: str) -> State:
+        with self._lock:
+            health = self._known.get(name)
+            return health.state if health else "healthy"
+
     def states(self, skills: Iterable[Skill] = ()) -> dict[str, State]:
         """Of those that are not healthy, by name; one of `skills` whose configuration does not fit is no better than
         degraded."""
@@ -130,7 +136,7 @@ def _refused(name: str, health: _Health, now: float) -> ToolError:
     shown = short(name)
     if health.breaker.given_up:
         what = "is not run on this worker any more"
-        fix = f"Use another skill; the user can mend it and run `skillfleet skills enable {shown}`."
+        fix = f"Use another skill; the user can mend it and run `skillfleet skills enable {split(shown)[0]}`."
     else:
         wait = math.ceil((health.breaker.open_until or now) - now)
         what = "is not run on this worker for now"
