@@ -1,9 +1,11 @@
 """What a worker offers of its skills, after what their calls came to."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.workers.skill_folders import write_skill
+from tests.workers.toolboxes import context, toolbox_in
 
 from skillfleet_workers.offering import Offering
 from skillfleet_workers.skills.breaker import BROKE_TO_OPEN
@@ -11,7 +13,7 @@ from skillfleet_workers.skills.catalog import SkillCatalog
 from skillfleet_workers.skills.eligibility import Host
 from skillfleet_workers.skills.models import Skill
 from skillfleet_workers.skills.overrides import Overrides
-from skillfleet_workers.wire.contract import ToolError
+from skillfleet_workers.wire.contract import RunSkillScript, ToolError
 from skillfleet_workers.wire.execution import ScriptExecution
 
 TIMED_OUT = ScriptExecution(status="timed_out", timeout=1.0)
@@ -86,3 +88,19 @@ def test_a_state_that_some_conversations_keep_to_tells_nothing_of_the_mended_one
     assert shop.offering.health() == {}
     shop.breaks(NEW, shop.digest(NEW))
     assert shop.offering.health() == {"lab": "temporaryFailure"}
+
+
+@pytest.mark.parametrize(("limit_s", "state"), [(None, {}), (1, {"slow": "temporaryFailure"})])
+def test_only_who_gives_a_script_its_own_time_learns_that_it_takes_too_long(
+    tmp_path: Path, limit_s: int | None, state: dict[str, str]
+) -> None:
+    text = "---\nname: slow\ndescription: It.\n" + (f"timeout: {limit_s}\n" if limit_s else "") + "---\n"
+    write_skill(tmp_path / "skills" / "slow", {"SKILL.md": text, "scripts/work.sh": "sleep 600\n"})
+    host = Host(which=lambda _: None, environ={}, platform="linux")
+    with toolbox_in(tmp_path) as (toolbox, catalog):
+        offering = Offering(catalog, Overrides(tmp_path / "skills.yaml"), host)
+        serving = replace(toolbox, offering=offering)
+        for _ in range(BROKE_TO_OPEN):
+            run = serving.run_script(RunSkillScript(skill_name="slow", script="work", timeout=1), context())
+            assert isinstance(run, ScriptExecution) and run.timed_out
+        assert offering.health() == state

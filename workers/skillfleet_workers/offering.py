@@ -65,9 +65,10 @@ class Offering:
 
     @contextmanager
     def run(
-        self, skill: Skill, digest: str = "", *, own_script: bool, own_environment: bool
+        self, skill: Skill, digest: str = "", *, own_script: bool, own_environment: bool, own_timeout: bool = True
     ) -> Iterator[ToolError | Told]:
-        """Around a call: the refusal of a skill that is broken, else who is to be told what the call came to."""
+        """Around a call: the refusal of a skill that is broken, else who is to be told what the call came to. For the
+        flags see `outcome_of`."""
         known_as = self._known_as(skill, digest)
         if known_as is None:
             yield lambda _: None
@@ -82,7 +83,7 @@ class Offering:
         finally:
             now = time.monotonic()
             if results:
-                flags = {"own_script": own_script, "own_environment": own_environment}
+                flags = {"own_script": own_script, "own_environment": own_environment, "own_timeout": own_timeout}
                 self._board.observe(known_as, results[-1], began, now, **flags)
             else:  # what it came to is not known, but a call that was let through to try is told of all the same
                 self._board.record(known_as, None, "", 0.0, now, began=began)

@@ -96,13 +96,15 @@ class HealthBoard:
         *,
         own_script: bool,
         own_environment: bool = True,
+        own_timeout: bool = True,
     ) -> None:
         """`record` of what a call came to; for the flags see `outcome_of`."""
-        outcome = outcome_of(result, own_script=own_script, own_environment=own_environment)
+        flags = {"own_script": own_script, "own_environment": own_environment, "own_timeout": own_timeout}
+        outcome = outcome_of(result, **flags)
         ran = result if isinstance(result, ScriptExecution) else None
         self.record(
             skill_name, outcome, detail_of(result), ran.execution_time_ms if ran else 0.0, now,
-            timeout_s=ran.timeout if ran else 0.0, began=began,
+            timeout_s=ran.timeout if ran and own_timeout else 0.0, began=began,
             environment=found_environment(result) if own_environment else None,
         )  # fmt: skip
 
