@@ -16,7 +16,7 @@ from skillfleet.conversations.engine import step
 from skillfleet.conversations.ledger import LEASE_S, Accepted
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.messages import Message, transcript_problem
-from skillfleet.conversations.models import Conversation, ConversationSpec, Problem
+from skillfleet.conversations.models import Conversation, ConversationSpec, Limits, Problem
 from skillfleet.conversations.moves import CancelRequested, ChildFinished, Paused, StartChild, ToolFinished
 from skillfleet.conversations.report import report
 from skillfleet.conversations.schedule import CHILD_LOOK_S
@@ -198,6 +198,12 @@ def test_the_child_has_the_skill_s_model_where_it_has_one() -> None:
     assert (child_of(parent).model, child_of(parent, wish).model) == ("slow", "fast")
 
 
+def test_a_skill_that_inherits_the_model_leaves_the_child_that_of_its_parent() -> None:
+    wish = ToolFinished("1.0", "succeeded", CONTENT, "w1", governing=RESEARCH.model_copy(update={"model": "inherit"}))
+    child = child_of(waiting_parent(model="slow"), wish)
+    assert (child.model, Conversation.begun(child).model) == ("slow", "slow")
+
+
 def test_the_child_is_offered_the_scripts_of_the_skill() -> None:
     tool = ScriptTool(tool="research__find", script="scripts/find.py", language="python")
     told = ToolFinished("1.0", "succeeded", CONTENT, "w1", tools=(tool,), governing=RESEARCH)
@@ -225,6 +231,12 @@ def test_the_child_has_what_is_left_of_the_parent_s_time() -> None:
     (start,) = last_effects(parent, FORKED, now=NOW + 100)
     assert isinstance(start, StartChild)
     assert start.spec.limits.timeout_s == pytest.approx(parent.deadline - NOW - 100)
+
+
+def test_a_clock_that_was_set_back_gives_the_child_no_more_time_than_its_parent_had() -> None:
+    (start,) = last_effects(waiting_parent(limits=Limits(timeout_s=7 * 86400)), FORKED, now=NOW - 3600)
+    assert isinstance(start, StartChild)
+    assert start.spec.limits.timeout_s == 7 * 86400
 
 
 def test_a_paused_parent_starts_no_child() -> None:

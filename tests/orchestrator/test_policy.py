@@ -125,9 +125,24 @@ def test_of_two_scripts_that_a_name_may_mean_neither_is_taken_for_the_allowed_on
     assert passes(conversation, "run_skill_script", skill_name="pdf", script="scripts/extract.py")
 
 
-def test_the_script_of_another_skill_is_not_taken_for_one_of_the_same_name() -> None:
-    conversation = governed("Bash(scripts/extract.py:*)")
-    assert not passes(conversation, "run_skill_script", skill_name="other", script="extract")
+@pytest.mark.parametrize("skill", ["other", "pdf@9.0.0", "PDF"])
+@pytest.mark.parametrize("script", ["extract", "scripts/extract.py", "git"])
+def test_the_script_of_another_skill_is_not_taken_for_one_of_the_same_name(skill: str, script: str) -> None:
+    conversation = governed("Bash(scripts/*)", "Bash(scripts/extract.py:*)", "Bash(git:*)")
+    assert not passes(conversation, "run_skill_script", skill_name=skill, script=script)
+
+
+def test_a_file_of_another_skill_is_not_taken_for_one_of_the_same_path() -> None:
+    conversation = governed("Read(references/*)")
+    assert passes(conversation, "read_file_in_skill", skill_name="pdf@1.0.0", file_path="references/a.md")
+    assert not passes(conversation, "read_file_in_skill", skill_name="other", file_path="references/a.md")
+
+
+def test_the_files_of_another_skill_lie_in_a_folder_beside_the_one_that_governs() -> None:
+    conversation = governed("Bash(python ../other/scripts/extract.py:*)", "Read(../other/*)")
+    assert passes(conversation, "run_skill_script", skill_name="other", script="scripts/extract.py", args=["a.pdf"])
+    assert passes(conversation, "read_file_in_skill", skill_name="other", file_path="references/a.md")
+    assert not passes(conversation, "run_skill_script", skill_name="third", script="scripts/extract.py")
 
 
 def test_a_refusal_says_who_forbids_what_and_what_is_allowed() -> None:

@@ -94,6 +94,35 @@ def test_of_two_skills_on_one_route_the_one_that_not_all_of_its_workers_have_get
     assert routes_of(both, fleet) == ("gpu", own_route(skill("pdf")))
 
 
+def served(*snapshots: Snapshot) -> list[bool]:
+    """Of each skill of the fleet, whether its calls are taken by all workers, or by one that takes its route."""
+    fleet = merged(snapshots)
+    taken = {"", *(route for one in snapshots for route in routes_of(one, fleet))}
+    return [one.route in taken for one in fleet.skills]
+
+
+def test_however_many_skills_only_one_worker_has_it_takes_the_calls_of_all() -> None:
+    first, second = (snapshot(*(skill(f"{name}{n:03}") for n in range(MOST_ROUTES + 5))) for name in "ab")
+    assert all(served(first, second))
+    assert [len(routes_of(one, merged([first, second]))) for one in (first, second)] == [1, 1]
+
+
+def test_however_many_things_skills_demand_of_a_worker_it_takes_the_calls_of_all() -> None:
+    many = snapshot(*(skill(f"s{number:03}", route=f"needs-{number:08}") for number in range(MOST_ROUTES + 5)))
+    poor = snapshot(*(one.model_copy(update={"eligible": False, "reason": "no sox"}) for one in many.skills))
+    assert all(served(many)) and all(served(many, poor))
+    assert routes_of(poor, merged([many, poor])) == ()
+
+
+def test_skills_share_a_route_only_where_the_same_workers_can_run_them() -> None:
+    lab, pdf, odd = (skill(name, route=f"needs-{name}") for name in ("lab", "pdf", "odd"))
+    gpu = skill("gpu", route="gpu")
+    fleet = merged([snapshot(gpu, lab, pdf), snapshot(gpu, lab, odd, pdf), snapshot()])
+    assert [(one.name, one.route) for one in fleet.skills] == [
+        ("gpu", "gpu"), ("lab", "needs-lab"), ("odd", "needs-odd"), ("pdf", "needs-lab"),
+    ]  # fmt: skip
+
+
 def test_a_worker_takes_a_bounded_number_of_routes() -> None:
     many = snapshot(*(skill(f"s{number:03}", route=f"q{number:03}") for number in range(MOST_ROUTES + 5)))
     assert len(routes_of(many, merged([many]))) == MOST_ROUTES

@@ -19,6 +19,7 @@ from .wire.contract import ToolError
 from .wire.execution import ScriptExecution
 from .wire.published import Snapshot
 from .wire.shown import short
+from .wire.versions import SEPARATOR
 
 Told = Callable[[ScriptExecution | ToolError], None]
 
@@ -34,6 +35,10 @@ class Offering:
         self._board = HealthBoard()
         self._publishing = Publishing(catalog, self.why_not, route_of, keep or catalog.digest_of)
         self._seen: tuple[int, Registry, Mapping[Path, str], Mapping[str, str]] | None = None
+        self._published: Mapping[tuple[str, str], str] = {}
+        """By name and version: the digest."""
+        self._listed: Mapping[str, str] = {}
+        """By name: the version that the name alone stands for."""
 
     def why_not(self, skill: Skill, digest: str = "") -> str | None:
         """None: it can run here. `digest`: of a copy, that lies elsewhere than what it was made of."""
@@ -41,7 +46,8 @@ class Offering:
         changed = folders.get(skill.root) or folders.get(skill.root.parent) or digests.get(digest)
         if changed:
             return changed
-        if self._board.states().get(skill.name) == "permanentFailure":
+        known_as = self._known_as(skill, digest)
+        if known_as and self._board.state(known_as) == "permanentFailure":
             return "it broke time and again on this worker, and is not tried any more"
         override = self._overrides.of(skill.name)
         return why_not(skill, self._host, override, registry, self._overrides.of)
@@ -58,10 +64,17 @@ class Offering:
         )
 
     @contextmanager
-    def run(self, skill: Skill, *, own_script: bool, own_environment: bool) -> Iterator[ToolError | Told]:
-        """Around a call: the refusal of a skill that is broken, else who is to be told what the call came to."""
+    def run(
+        self, skill: Skill, digest: str = "", *, own_script: bool, own_environment: bool, own_timeout: bool = True
+    ) -> Iterator[ToolError | Told]:
+        """Around a call: the refusal of a skill that is broken, else who is to be told what the call came to. For the
+        flags see `outcome_of`."""
+        known_as = self._known_as(skill, digest)
+        if known_as is None:
+            yield lambda _: None
+            return
         began = time.monotonic()
-        if refused := self._board.refusal(skill.name, began):
+        if refused := self._board.refusal(known_as, began):
             yield refused
             return
         results: list[ScriptExecution | ToolError] = []
@@ -70,23 +83,32 @@ class Offering:
         finally:
             now = time.monotonic()
             if results:
-                flags = {"own_script": own_script, "own_environment": own_environment}
-                self._board.observe(skill.name, results[-1], began, now, **flags)
+                flags = {"own_script": own_script, "own_environment": own_environment, "own_timeout": own_timeout}
+                self._board.observe(known_as, results[-1], began, now, **flags)
             else:  # what it came to is not known, but a call that was let through to try is told of all the same
-                self._board.record(skill.name, None, "", 0.0, now, began=began)
+                self._board.record(known_as, None, "", 0.0, now, began=began)
 
     def snapshot(self) -> Snapshot:
         """Of what is there now; what is new, or was turned on again, starts in good health."""
         found = self._publishing.snapshot()
-        for skill in self._catalog.list():
-            published = found.find(skill.name)
-            if published is not None:
-                self._board.renew(skill.name, f"{published.digest} {self._overrides.of(skill.name).enabled_at}")
+        self._published = {(one.name, one.version): one.digest for one in found.skills}
+        self._listed = {skill.name: skill.version for skill in self._catalog.list()}
+        for one in found.skills:
+            mark = f"{one.digest} {self._overrides.of(one.name).enabled_at}"
+            self._board.renew(self._label(one.name, one.version), mark)
         return found
 
     def health(self) -> dict[str, str]:
         """Of the skills that are not healthy."""
         return dict(self._board.states(self._catalog.list()))
+
+    def _known_as(self, skill: Skill, digest: str) -> str | None:
+        """By what its health is known; None: in a state in which it was before, it tells nothing of it now."""
+        now = self._published.get((skill.name, skill.version), digest)
+        return self._label(skill.name, skill.version) if digest in ("", now) else None
+
+    def _label(self, name: str, version: str) -> str:
+        return name if self._listed.get(name, version) == version else f"{name}{SEPARATOR}{version}"
 
     def _look(self) -> tuple[Registry, Mapping[Path, str], Mapping[str, str]]:
         generation = self._catalog.generation

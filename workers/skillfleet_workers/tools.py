@@ -125,7 +125,11 @@ class Toolbox:
     def run_script(self, request: RunSkillScript, context: CallContext) -> ScriptExecution | ToolError:
         call = ScriptCall(request.script, request.arguments, request.args or (), request.timeout)
         return self._with(
-            request.skill_name, context, lambda skill: self.execute(skill, call, context), own_script=True
+            request.skill_name,
+            context,
+            lambda skill: self.execute(skill, call, context),
+            own_script=True,
+            timeout_s=request.timeout,
         )
 
     def search(self, request: SearchSpec, context: CallContext) -> ScriptExecution | ToolError:
@@ -156,9 +160,16 @@ class Toolbox:
         )
 
     def _with(
-        self, name: str, context: CallContext, use: Use, *, own_script: bool, own_environment: bool = True
+        self,
+        name: str,
+        context: CallContext,
+        use: Use,
+        *,
+        own_script: bool,
+        own_environment: bool = True,
+        timeout_s: int | None = None,
     ) -> ScriptExecution | ToolError:
-        """What `use` comes to; a refusal is a value, too."""
+        """What `use` comes to; a refusal is a value, too. `timeout_s`: the model's."""
         skill = self.skill(name, context)
         if isinstance(skill, ToolError):
             return skill
@@ -166,7 +177,12 @@ class Toolbox:
             return _used(skill, use)
         if refused := self.offering.refusal(skill, context.digest):
             return refused
-        with self.offering.run(skill, own_script=own_script, own_environment=own_environment) as told:
+        flags = {
+            "own_script": own_script,
+            "own_environment": own_environment,
+            "own_timeout": timeout_s is None or timeout_s >= (skill.timeout or self.script_timeout_s),
+        }
+        with self.offering.run(skill, context.digest, **flags) as told:
             if isinstance(told, ToolError):
                 return told
             result = _used(skill, use)

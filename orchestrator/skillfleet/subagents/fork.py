@@ -6,7 +6,7 @@ from skillfleet_workers.wire.calls import CallResult
 from skillfleet_workers.wire.contract import CallRef, Governing, ScriptTool, ToolError
 from skillfleet_workers.wire.shown import output_tail, short, shown_to_model
 
-from ..conversations.models import ActivatedSkill, Conversation, ConversationSpec, Limits, ToolRun
+from ..conversations.models import INHERIT, ActivatedSkill, Conversation, ConversationSpec, Limits, ToolRun
 from ..llm.prompts import opening
 from ..tools.scripts import with_scripts
 
@@ -39,17 +39,18 @@ def child_spec(
     """`content`: the skill's instructions; `tools`: what it can run."""
     governing, asked = run.governing, parent.spec
     assert governing is not None
+    left_s = min(asked.limits.timeout_s, max(LEAST_TIMEOUT_S, parent.deadline - now))
     own: dict[str, Any] = {
         "id": run.child,
         "parent_id": parent.id,
         "parent_call": run.ref.call_id,
         "depth": asked.depth + 1,
         "snapshot": parent.snapshot,
-        "model": governing.model or asked.model,
+        "model": asked.model if governing.model in ("", INHERIT) else governing.model,
         "script": asked.script and _script_of(asked.script, governing.skill),
         "script_start": 0,
         "opening": opening(str(run.request.get("arguments") or "").strip() or NO_ARGUMENTS, content),
-        "limits": Limits(max_turns=asked.limits.max_turns, timeout_s=max(LEAST_TIMEOUT_S, parent.deadline - now)),
+        "limits": Limits(max_turns=asked.limits.max_turns, timeout_s=left_s),
         "scripts": (),
         "activated": (ActivatedSkill(governing=governing),),
         "idempotency_key": "",

@@ -16,6 +16,7 @@ from skillfleet_workers.wire.contract import (
     RUN_PYTHON,
     RUN_SCRIPT,
     SEARCH_SPEC,
+    Governing,
     TaskSpec,
     ToolError,
     skill_of,
@@ -54,7 +55,7 @@ def refusal(name: str, spec: TaskSpec[Any], request: dict[str, Any], conversatio
     if governing is None or governing.allowed_tools is None or spec.tool in ALWAYS:
         return None
     names = {name, spec.tool} | NAMES.get(spec.tool, frozenset())
-    lines = _lines(spec, request, conversation.scripts)
+    lines = _lines(spec, request, conversation.scripts, _folder(request, governing))
     if any(_allows(entry, names, lines) for entry in governing.allowed_tools):
         return None
     allowed = short(", ".join(governing.allowed_tools), MAX_TOLD_CHARS) or "no tools"
@@ -81,14 +82,23 @@ def _fits(line: str, pattern: str) -> bool:
     return fnmatchcase(line, pattern)
 
 
-def _lines(spec: TaskSpec[Any], request: dict[str, Any], scripts: Iterable[OfferedScript]) -> tuple[str, ...]:
+def _folder(request: dict[str, Any], governing: Governing) -> str:
+    """Of the skill that the call is about, as the one that governs sees it: its patterns mean its own files."""
+    asked = skill_of(request) or ""
+    name, _, version = asked.partition("@")
+    return "" if name == governing.skill and version in ("", governing.version) else f"../{asked}/"
+
+
+def _lines(
+    spec: TaskSpec[Any], request: dict[str, Any], scripts: Iterable[OfferedScript], folder: str
+) -> tuple[str, ...]:
     """What the call is as a command line, in each way in which a skill may write it; of a file its path."""
     if spec.tool == READ_FILE.tool:
-        return (posixpath.normpath(request["file_path"]),)
+        return (folder + posixpath.normpath(request["file_path"]),)
     if spec.tool != RUN_SCRIPT.tool:
         return PYTHONS
     path, language = _script(request, scripts)
-    command = [path, *request.get("args", ())]
+    command = [folder + path, *request.get("args", ())]
     lines = (command, *([interpreter, *command] for interpreter in INTERPRETERS.get(language, ())))
     # Quoted as a shell would: an argument with a blank in it never looks like two.
     return tuple(map(shlex.join, lines))

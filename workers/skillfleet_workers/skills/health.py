@@ -9,6 +9,7 @@ from typing import Literal
 from ..wire.contract import ToolError
 from ..wire.execution import ScriptExecution
 from ..wire.shown import short
+from ..wire.versions import split
 from .breaker import Breaker, Outcome, Recent
 from .config_values import CONFIG_INVALID
 from .models import Skill
@@ -93,15 +94,22 @@ class HealthBoard:
         *,
         own_script: bool,
         own_environment: bool = True,
+        own_timeout: bool = True,
     ) -> None:
         """`record` of what a call came to; for the flags see `outcome_of`."""
-        outcome = outcome_of(result, own_script=own_script, own_environment=own_environment)
+        flags = {"own_script": own_script, "own_environment": own_environment, "own_timeout": own_timeout}
+        outcome = outcome_of(result, **flags)
         ran = result if isinstance(result, ScriptExecution) else None
         self.record(
             skill_name, outcome, detail_of(result), ran.execution_time_ms if ran else 0.0, now,
-            timeout_s=ran.timeout if ran else 0.0, began=began,
+            timeout_s=ran.timeout if ran and own_timeout else 0.0, began=began,
             environment=found_environment(result) if own_environment else None,
         )  # fmt: skip
+
+    def state(self, name: str) -> State:
+        with self._lock:
+            health = self._known.get(name)
+            return health.state if health else "healthy"
 
     def states(self, skills: Iterable[Skill] = ()) -> dict[str, State]:
         """Of those that are not healthy, by name; one of `skills` whose configuration does not fit is no better than
@@ -128,7 +136,7 @@ def _refused(name: str, health: _Health, now: float) -> ToolError:
     shown = short(name)
     if health.breaker.given_up:
         what = "is not run on this worker any more"
-        fix = f"Use another skill; the user can mend it and run `skillfleet skills enable {shown}`."
+        fix = f"Use another skill; the user can mend it and run `skillfleet skills enable {split(shown)[0]}`."
     else:
         wait = math.ceil((health.breaker.open_until or now) - now)
         what = "is not run on this worker for now"

@@ -16,13 +16,14 @@ _BROKE = {
 
 
 def outcome_of(
-    result: ScriptExecution | ToolError, *, own_script: bool, own_environment: bool = True
+    result: ScriptExecution | ToolError, *, own_script: bool, own_environment: bool = True, own_timeout: bool = True
 ) -> Outcome | None:
     """None: it says nothing of the skill: the call was cancelled, or nothing came to run. `own_script`: what ran is a
-    part of the skill; `own_environment`: so is what its environment was to hold. A model writes both."""
+    part of the skill; `own_environment`: so is what its environment was to hold; `own_timeout`: it had the time that
+    the skill is given. Else a model has said so."""
     if isinstance(result, ToolError):
         return "broke" if own_environment and result.error in NO_ENVIRONMENT else None
-    if not own_script or result.status == "cancelled":
+    if not own_script or result.status == "cancelled" or (result.status == "timed_out" and not own_timeout):
         return None
     if result.status in _BROKE:
         return "broke"

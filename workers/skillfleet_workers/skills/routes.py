@@ -4,9 +4,9 @@ import hashlib
 import json
 from dataclasses import asdict
 
+from ..wire.published import NEEDS
 from .models import Requirements, Skill
 
-NEEDS = "needs-"
 HASH_CHARS = 8
 
 

@@ -89,9 +89,10 @@ def with_workers(listed: Iterable[Listed], workers: Iterable[LiveWorker]) -> lis
     said: dict[tuple[str, str], list[OnWorker]] = {}
     published: dict[tuple[str, str], PublishedSkill] = {}
     for worker in workers:
+        highest = {skill.name: skill.version for skill in worker.skills}
         for skill in worker.skills:
-            health = worker.health.get(skill.name, HEALTHY)
-            on = OnWorker(worker.name, skill.eligible, skill.reason, health)
+            known_as = skill.name if skill.version == highest[skill.name] else f"{skill.name}@{skill.version}"
+            on = OnWorker(worker.name, skill.eligible, skill.reason, worker.health.get(known_as, HEALTHY))
             said.setdefault((skill.name, skill.version), []).append(on)
             published.setdefault((skill.name, skill.version), skill)
     merged = []

@@ -23,7 +23,8 @@ log = logging.getLogger(__name__)
 class LiveProcess(WireModel):
     """`lone`: serves a single submit and takes nothing else; `queue`: where it takes its calls from, empty: from the
     fleet's own. `snapshot`: the id of the Snapshot of its skills; `routes`: whose calls it takes besides; `health`:
-    of the skills that are not healthy. The rest is what `doctor` shows."""
+    of the skills that are not healthy, by name, where that is not the highest version by `name@version`. The rest is
+    what `doctor` shows."""
 
     role: Role
     name: str
@@ -96,6 +97,8 @@ class Presence:
                 self._publish()
             except redis.RedisError as error:
                 log.warning("cannot reach redis to say that I live: %s", error)
+            except Exception:
+                log.exception("cannot say that I live")
 
 
 def live_processes(client: redis.Redis, fleet: str) -> list[LiveProcess]:

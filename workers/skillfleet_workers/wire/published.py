@@ -61,9 +61,13 @@ class Snapshot(WireModel):
 MOST_ROUTES = 100
 """Of one worker, besides what all workers take."""
 
+NEEDS = "needs-"
+"""Begins the routes of skills that demand something of their host: nobody has named these."""
+
 
 def own_route(skill: PublishedSkill) -> str:
-    """Of a skill that only some of the workers can run which its calls would else come to."""
+    """Of a skill that only some of the workers can run which its calls would else come to, and of those that the same
+    workers can run."""
     return "skill-" + hashlib.sha256(f"{skill.name}@{skill.version}".encode()).hexdigest()[:8]
 
 
@@ -78,12 +82,15 @@ def merged(snapshots: Sequence[Snapshot]) -> Snapshot:
     servers: defaultdict[str, set[int]] = defaultdict(set, {"": set(range(len(snapshots)))})
     for skill, able in chosen:
         servers[skill.route] |= able
-    return Snapshot(
-        skills=tuple(
-            skill.model_copy(update={"route": own_route(skill)}) if able and able != servers[skill.route] else skill
-            for skill, able in chosen
-        )
-    )
+    shared: dict[frozenset[int], str] = {}
+
+    def route(skill: PublishedSkill, able: set[int]) -> str:
+        kept = able == servers[skill.route]
+        if not able or (kept and not skill.route.startswith(NEEDS)):
+            return skill.route
+        return shared.setdefault(frozenset(able), skill.route if kept else own_route(skill))
+
+    return Snapshot(skills=tuple(skill.model_copy(update={"route": route(skill, able)}) for skill, able in chosen))
 
 
 def routes_of(own: Snapshot, fleet: Snapshot) -> tuple[str, ...]:
