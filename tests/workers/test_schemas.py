@@ -176,12 +176,6 @@ def test_nothing_is_fetched_for_a_schema(tmp_path: Path) -> None:
             listener.accept()
 
 
-def test_a_pattern_that_would_take_for_ever_is_not_tried() -> None:
-    schema = {"properties": {"a": {"pattern": "^(a+)+$"}}}
-    hostile = {"a": "a" * 60 + "!"}
-    assert fitting_arguments(skill(parameters_schema=schema), "go.py", hostile) == hostile
-
-
 def test_long_lists_are_held_against_the_schema_too() -> None:
     schema = {"properties": {"rows": {"items": {"type": "integer"}}}}
     rows: list[Any] = list(range(10_000))
@@ -250,7 +244,7 @@ def test_an_overrides_variables_reach_scripts_but_for_what_is_withheld(
     parts: Parts, overrides: dict[str, Override]
 ) -> None:
     write(parts, {"go.py": "import json, os; print(json.dumps({**os.environ}))"})
-    overrides["lab"] = Override(env={"TOKEN": "t", "LLM_API_KEY": "secret", "SKILL_NAME": "forged"})
+    overrides["lab"] = Override(env={"TOKEN": "t", "SKILL_NAME": "forged"})
     try:
         seen = printed(run(parts))
     finally:

@@ -13,6 +13,9 @@ from .sources import Source
 CONFIG = "config.json"
 CONFIG_SCHEMA = "config-schema.json"
 
+BUDGET_S = 1.0
+"""For the check of one, as all skills wait for it."""
+
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -39,7 +42,7 @@ def config_problems(
     """One for each value that does not fit. Of one that a variable fills in nobody knows yet. `source`: where the
     values stand, for their lines."""
     source = source or Source(CONFIG, config)
-    for misfit in misfits(dict(schema), dict(config)):
+    for misfit in misfits(dict(schema), dict(config), budget_s=BUDGET_S):
         if not _to_be_filled(config, misfit.path):
             source.wrong("config-invalid", misfit.message, misfit.path)
     return tuple(source.problems)
