@@ -14,8 +14,10 @@ from skillfleet_workers.given import CONFIG
 from skillfleet_workers.schemas import (
     TOLD_ERRORS,
     ArgumentsDoNotFitError,
+    ConfigDoesNotFitError,
     UnusableSchemaError,
     fitting_arguments,
+    fitting_config,
     fitting_result,
 )
 from skillfleet_workers.skills.models import Skill
@@ -233,6 +235,19 @@ def test_with_a_configuration_that_does_not_fit_nothing_runs(parts: Parts, tool:
     refused = getattr(parts[0], tool)(requests[tool], context())
     assert isinstance(refused, ToolError) and refused.error == "config_does_not_fit"
     assert "url" in refused.message
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [{"minLength": 50}, {"pattern": "^pk"}, {"enum": ["a"]}, {"anyOf": [{"type": "null"}]}, {"type": "object"}],
+)
+def test_of_a_configuration_that_does_not_fit_no_value_is_told(rule: dict[str, Any]) -> None:
+    lab = skill(config_schema={"properties": {"key": rule}, "required": ["key", "url"]})
+    with pytest.raises(
+        ConfigDoesNotFitError, match=r"key: it does not keep .*; 'url' is a required property"
+    ) as told:
+        fitting_config(lab, {"key": "sk-secret"})
+    assert "sk-" not in str(told.value.tool_error())
 
 
 def test_a_skill_without_a_configuration_is_given_no_file(parts: Parts) -> None:

@@ -26,6 +26,9 @@ BUDGET_S = 10.0
 MAX_MISFITS = 20
 MESSAGE_CHARS = 300
 
+_ABOUT_NAMES = ("required", "dependentRequired", "additionalProperties")
+"""What they say of a value names no more than its members."""
+
 _BROKEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What the library raises on references and numbers that are none."""
 
@@ -40,10 +43,12 @@ class _TooLongError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """`path`: of the value, as `port` or `servers[0].port`; empty: the whole."""
+    """`path`: of the value, as `port` or `servers[0].port`; empty: the whole. `rule`: the message without the value,
+    which may be a secret."""
 
     path: tuple[str, ...]
     message: str
+    rule: str = ""
 
 
 def schema_trouble(schema: object) -> str | None:
@@ -128,4 +133,6 @@ def inside(value: object) -> Iterator[object]:
 def _misfit(wrong: ValidationError | SchemaError) -> Misfit:
     path = tuple(str(part) for part in wrong.absolute_path)
     place = f"{short('.'.join(path))}: " if path else ""
-    return Misfit(path, place + short(wrong.message, MESSAGE_CHARS))
+    told = f"it does not keep {wrong.validator}: {wrong.validator_value!r}"
+    rule = wrong.message if wrong.validator in _ABOUT_NAMES else told
+    return Misfit(path, place + short(wrong.message, MESSAGE_CHARS), place + short(rule, MESSAGE_CHARS))
