@@ -98,9 +98,13 @@ def test_a_skill_that_is_turned_off_runs_no_command_either(world: tuple[Path, To
     assert not isinstance(toolbox.get_skill(GetSkill(skill_name="lab"), context()), ToolError), GET_SKILL
 
 
-def test_a_locked_skill_that_was_changed_runs_no_command_either(world: tuple[Path, Toolbox, Offering]) -> None:
+@pytest.mark.parametrize("written", ["more.py", ".lib/more.sh"])
+def test_a_locked_skill_that_was_changed_runs_no_command_either(
+    world: tuple[Path, Toolbox, Offering], written: str
+) -> None:
     folder, toolbox, _ = world
-    (folder / "skills" / "lab" / "more.py").touch()
+    (folder / "skills" / "lab" / written).parent.mkdir(exist_ok=True)
+    (folder / "skills" / "lab" / written).touch()
     assert refused(toolbox)
 
 
