@@ -149,3 +149,9 @@ def test_a_pipe_as_a_lock_file_holds_nobody_up(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / LOCKFILE)
     with pytest.raises(LockfileError, match="cannot be read"):
         read_lock(tmp_path)
+
+
+def test_a_name_that_only_looks_like_that_of_the_documentation_is_none(tmp_path: Path) -> None:
+    write_skill(tmp_path / "lab", {"S\N{KELVIN SIGN}ILL.md": HEAD.format(""), "go.py": ""})
+    [found] = SkillCatalog(tmp_path).list()
+    assert found.documentation is None
