@@ -159,14 +159,13 @@ def _set_uid(root: Path) -> None:
         lambda root: write_skill(root, {"venv/bin/python": ""}),
         lambda root: write_skill(root, {"sub/.venv/x": ""}),
         lambda root: write_skill(root, {"node_modules/x": ""}),
-        lambda root: write_skill(root, {".streamlit/config.toml": ""}),
         lambda root: write_skill(root, {"big": b"0" * 1_000_001}),
         lambda root: (root / "away").symlink_to("../other"),
         lambda root: (root / "away").symlink_to(root / "SKILL.md"),
         lambda root: os.link(root / "SKILL.md", root.parent / "second name"),
         _set_uid,
     ],
-    ids=["venv", ".venv", "node_modules", "hidden", "big", "link out", "absolute link", "hard link", "setuid"],
+    ids=["venv", ".venv", "node_modules", "big", "link out", "absolute link", "hard link", "setuid"],
 )
 def test_what_would_not_be_the_same_elsewhere_is_not_copied(
     skill: Skill, tmp_path: Path, make: Callable[[Path], object]

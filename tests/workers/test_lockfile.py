@@ -1,5 +1,6 @@
 """skills.lock: what was installed, and whether it is still that."""
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -51,6 +52,11 @@ def test_a_lock_that_is_a_folder_or_endless_is_an_error(tmp_path: Path) -> None:
         read_lock(tmp_path)
     (tmp_path / LOCKFILE).rmdir()
     (tmp_path / LOCKFILE).symlink_to("/dev/zero")
+    with pytest.raises(LockfileError, match="cannot be read"):
+        read_lock(tmp_path)
+    (tmp_path / LOCKFILE).unlink()
+    (tmp_path / LOCKFILE).touch()
+    os.truncate(tmp_path / LOCKFILE, 5 << 20)
     with pytest.raises(LockfileError, match="more than 4 MB"):
         read_lock(tmp_path)
 

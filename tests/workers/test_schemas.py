@@ -14,8 +14,10 @@ from skillfleet_workers.given import CONFIG
 from skillfleet_workers.schemas import (
     TOLD_ERRORS,
     ArgumentsDoNotFitError,
+    ConfigDoesNotFitError,
     UnusableSchemaError,
     fitting_arguments,
+    fitting_config,
     fitting_result,
 )
 from skillfleet_workers.skills.models import Skill
@@ -176,12 +178,6 @@ def test_nothing_is_fetched_for_a_schema(tmp_path: Path) -> None:
             listener.accept()
 
 
-def test_a_pattern_that_would_take_for_ever_is_not_tried() -> None:
-    schema = {"properties": {"a": {"pattern": "^(a+)+$"}}}
-    hostile = {"a": "a" * 60 + "!"}
-    assert fitting_arguments(skill(parameters_schema=schema), "go.py", hostile) == hostile
-
-
 def test_long_lists_are_held_against_the_schema_too() -> None:
     schema = {"properties": {"rows": {"items": {"type": "integer"}}}}
     rows: list[Any] = list(range(10_000))
@@ -241,6 +237,19 @@ def test_with_a_configuration_that_does_not_fit_nothing_runs(parts: Parts, tool:
     assert "url" in refused.message
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [{"minLength": 50}, {"pattern": "^pk"}, {"enum": ["a"]}, {"anyOf": [{"type": "null"}]}, {"type": "object"}],
+)
+def test_of_a_configuration_that_does_not_fit_no_value_is_told(rule: dict[str, Any]) -> None:
+    lab = skill(config_schema={"properties": {"key": rule}, "required": ["key", "url"]})
+    with pytest.raises(
+        ConfigDoesNotFitError, match=r"key: it does not keep .*; 'url' is a required property"
+    ) as told:
+        fitting_config(lab, {"key": "sk-secret"})
+    assert "sk-" not in str(told.value.tool_error())
+
+
 def test_a_skill_without_a_configuration_is_given_no_file(parts: Parts) -> None:
     write(parts, {"go.py": f"import os; print(int('{CONFIG}' in os.environ))"})
     assert printed(run(parts)) == 0
@@ -250,7 +259,7 @@ def test_an_overrides_variables_reach_scripts_but_for_what_is_withheld(
     parts: Parts, overrides: dict[str, Override]
 ) -> None:
     write(parts, {"go.py": "import json, os; print(json.dumps({**os.environ}))"})
-    overrides["lab"] = Override(env={"TOKEN": "t", "LLM_API_KEY": "secret", "SKILL_NAME": "forged"})
+    overrides["lab"] = Override(env={"TOKEN": "t", "SKILL_NAME": "forged"})
     try:
         seen = printed(run(parts))
     finally:

@@ -33,7 +33,8 @@ class Offering:
     ) -> None:
         self._catalog, self._overrides, self._host = catalog, overrides, host
         self._board = HealthBoard()
-        self._publishing = Publishing(catalog, self.why_not, route_of, keep or catalog.digest_of)
+        self._keep = keep or catalog.digest_of
+        self._publishing = Publishing(catalog, self.why_not, route_of, self._state)
         self._seen: tuple[int, Registry, Mapping[Path, str], Mapping[str, str]] | None = None
         self._published: Mapping[tuple[str, str], str] = {}
         """By name and version: the digest."""
@@ -42,26 +43,26 @@ class Offering:
 
     def why_not(self, skill: Skill, digest: str = "") -> str | None:
         """None: it can run here. `digest`: of a copy, that lies elsewhere than what it was made of."""
-        registry, folders, digests = self._look()
-        changed = folders.get(skill.root) or folders.get(skill.root.parent) or digests.get(digest)
-        if changed:
-            return changed
+        if forbidden := self.forbidden(skill, digest):
+            return forbidden
         known_as = self._known_as(skill, digest)
         if known_as and self._board.state(known_as) == "permanentFailure":
             return "it broke time and again on this worker, and is not tried any more"
+        registry, _, _ = self._look()
+        return why_not(skill, self._host, self._overrides.of(skill.name), registry, self._overrides.of)
+
+    def forbidden(self, skill: Skill, digest: str = "") -> str | None:
+        """Why nothing of it is to run here, be it that the host has all that it needs."""
         override = self._overrides.of(skill.name)
-        return why_not(skill, self._host, override, registry, self._overrides.of)
+        return self._changed_since(skill, digest) or (None if override.enabled else override.reason)
 
     def refusal(self, skill: Skill, digest: str) -> ToolError | None:
         """Of a call that would run something of the skill; None: nothing is against it."""
-        why = self.why_not(skill, digest)
-        if why is None:
-            return None
-        return ToolError(
-            error="skill_not_eligible",
-            message=f"The skill {short(skill.name)!r} cannot run on this worker: {why.rstrip('.')}.",
-            fix="Go about it without this skill, or tell the user what it lacks.",
-        )
+        return _refusal(skill, self.why_not(skill, digest))
+
+    def prohibition(self, skill: Skill, digest: str) -> ToolError | None:
+        """Of a hook of the skill, which may well run where the skill lacks something."""
+        return _refusal(skill, self.forbidden(skill, digest))
 
     @contextmanager
     def run(
@@ -110,6 +111,15 @@ class Offering:
     def _label(self, name: str, version: str) -> str:
         return name if self._listed.get(name, version) == version else f"{name}{SEPARATOR}{version}"
 
+    def _state(self, skill: Skill) -> str:
+        """There are no copies of what was not installed like that: they would outlive its repair."""
+        return self._catalog.digest_of(skill) if self._changed_since(skill) else self._keep(skill)
+
+    def _changed_since(self, skill: Skill, digest: str = "") -> str | None:
+        """How it differs from what was installed."""
+        _, folders, digests = self._look()
+        return folders.get(skill.root) or folders.get(skill.root.parent) or digests.get(digest)
+
     def _look(self) -> tuple[Registry, Mapping[Path, str], Mapping[str, str]]:
         generation = self._catalog.generation
         seen = self._seen
@@ -129,7 +139,18 @@ class Offering:
         for root in self._catalog.roots:
             folder = root.path.resolve()
             try:
-                changed |= {folder / name: reason for name, reason in verify(folder, digest_of).items()}
+                # A symlink may have taken its place.
+                changed |= {(folder / name).resolve(): reason for name, reason in verify(folder, digest_of).items()}
             except LockfileError as unreadable:
                 changed[folder] = str(unreadable)
         return changed
+
+
+def _refusal(skill: Skill, why: str | None) -> ToolError | None:
+    if why is None:
+        return None
+    return ToolError(
+        error="skill_not_eligible",
+        message=f"The skill {short(skill.name)!r} cannot run on this worker: {why.rstrip('.')}.",
+        fix="Go about it without this skill, or tell the user what it lacks.",
+    )

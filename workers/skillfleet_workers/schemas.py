@@ -57,8 +57,11 @@ def fitting_config(skill: Skill, values: Schema) -> dict[str, Any]:
     """
     schema = skill.config_schema or {}
     filled = with_defaults(schema, values)
-    if errors := _refused(skill, "config schema", schema, filled):
-        raise ConfigDoesNotFitError(skill=skill.name, errors=errors)
+    if found := _misfits(skill, "config schema", schema, filled):
+        # Variables are filled in: models, and whoever reads what they are shown, learn no value.
+        raise ConfigDoesNotFitError(
+            skill=skill.name, errors=_told([misfit.rule or misfit.message for misfit in found])
+        )
     return filled
 
 
@@ -87,12 +90,16 @@ def with_defaults(schema: Schema, values: Schema) -> dict[str, Any]:
 
 def _refused(skill: Skill, name: str, schema: Schema, value: Any) -> str:
     """What does not fit. Raises: UnusableSchemaError"""
+    return _told([misfit.message for misfit in _misfits(skill, name, schema, value)])
+
+
+def _misfits(skill: Skill, name: str, schema: Schema, value: Any) -> tuple[Misfit, ...]:
+    """Raises: UnusableSchemaError"""
     if trouble := schema_trouble(dict(schema)):
         raise UnusableSchemaError(name=name, skill=skill.name, reason=trouble)
-    return _told(misfits(dict(schema), value, MOST_VALUES))
+    return misfits(dict(schema), value, MOST_VALUES)
 
 
-def _told(found: Sequence[Misfit]) -> str:
-    told = [misfit.message for misfit in found[:TOLD_ERRORS]]
+def _told(found: Sequence[str]) -> str:
     more = [f"and {len(found) - TOLD_ERRORS} more"] if len(found) > TOLD_ERRORS else []
-    return "; ".join([*told, *more])
+    return "; ".join([*found[:TOLD_ERRORS], *more])

@@ -191,7 +191,7 @@ def _ran_and_failed(result: Result) -> bool:
 
 def tool_tasks(toolbox: Toolbox) -> tuple[Around, list[tuple[TaskSpec[Any], Tool]]]:
     """What is done around every call, and the tool of each task."""
-    hooks = Hooks(lambda name, digest: toolbox.catalog.find(name, None, digest), toolbox.runs)
+    hooks = Hooks(toolbox.governing, toolbox.runs)
     return hooks.around, [
         (LIST_SKILLS, toolbox.list_skills),
         (GET_SKILL, toolbox.get_skill),

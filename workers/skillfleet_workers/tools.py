@@ -86,6 +86,12 @@ class Toolbox:
             context.notes.used = UsedSkill(name=found.name, version=found.version, digest=digest)
         return found
 
+    def governing(self, name: str, digest: str) -> Skill | ToolError:
+        """The skill whose hooks are to run."""
+        found = self.catalog.find(name, None, digest)
+        refused = self.offering.prohibition(found, digest) if self.offering and isinstance(found, Skill) else None
+        return refused or found
+
     def list_skills(self, request: ListSkills, context: CallContext) -> SkillList:
         found = (
             skill
@@ -107,6 +113,8 @@ class Toolbox:
         skill = self.skill(request.name, context)
         if isinstance(skill, ToolError):
             return skill
+        if self.offering and (refused := self.offering.refusal(skill, context.digest)):
+            return refused
         return activated(skill, self._digest(skill, context), request, self.runs, context)
 
     def read_file(self, request: ReadFileInSkill, context: CallContext) -> Document | ToolError:

@@ -15,6 +15,8 @@ CONFIG_SCHEMA = "config-schema.json"
 
 CONFIG_INVALID = "config-invalid"
 """The code of a Problem with which a skill works, but not as it should."""
+BUDGET_S = 1.0
+"""For the check of one, as all skills wait for it."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -42,7 +44,7 @@ def config_problems(
     """One for each value that does not fit. Of one that a variable fills in nobody knows yet. `source`: where the
     values stand, for their lines."""
     source = source or Source(CONFIG, config)
-    for misfit in misfits(dict(schema), dict(config)):
+    for misfit in misfits(dict(schema), dict(config), budget_s=BUDGET_S):
         if not _to_be_filled(config, misfit.path):
             source.wrong(CONFIG_INVALID, misfit.message, misfit.path)
     return tuple(source.problems)

@@ -16,6 +16,9 @@ REGENERATED = frozenset({"__pycache__", ".git", ".github", ".hg", ".svn", ".idea
                          ".mypy_cache", ".pytest_cache", ".ruff_cache"})  # fmt: skip
 """Of the folders that are passed over, those that no script can need."""
 
+PASSED_OVER = SKIPPED_FOLDERS | REGENERATED | {".venv"}
+"""Other hidden folders count: a script may well read, or run, what lies there."""
+
 MAX_ENTRIES = 20_000
 MAX_LEVELS = 40
 """What lies beyond is not looked at."""
@@ -79,4 +82,4 @@ def _inner(parent: int, prefix: str, left: _Left, levels: int) -> Iterator[Entry
 
 
 def _passed_over(folder: str) -> bool:
-    return folder in SKIPPED_FOLDERS or folder.startswith(".")
+    return folder in PASSED_OVER

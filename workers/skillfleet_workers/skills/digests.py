@@ -57,7 +57,7 @@ class Digest:
 
 def digest_of(root: Path) -> str:
     """sha256 over the relative path, execute bit and content of every file, and the text of every symlink; folders of
-    tools and hidden ones are left out (`contents`). Raises OSError."""
+    tools are left out (`contents`). Raises OSError."""
     for left in reversed(range(TRIES)):
         digest = Digest()
         try:

@@ -25,7 +25,7 @@ _SETTINGS = {
     "maintenance.auto": "false",
     "advice.detachedHead": "false",
 }
-_CREDENTIALS = re.compile(r"://[^/\s@]*@")
+_CREDENTIALS = re.compile(r"://[^/\s]*@")
 _WITHHELD = ("GIT_", "LLM_", "SKILLFLEET_", "SSH_ASKPASS")
 
 

@@ -1,11 +1,12 @@
 """JSON Schemas that skills bring along: checked, and held against values without a look outside, and without end."""
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import SchemaError, ValidationError
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend, validator_for
@@ -13,37 +14,41 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from ..wire.shown import short
+from .json_keywords import Keyword, bounded_keywords
+from .json_patterns import PatternError, SlowPatternError, is_pattern
 
 MAX_VALUES = 2_000
 """A schema, or a value held against one, has at most so many."""
 
-MAX_REFERENCES = 10_000
-"""Schemas that refer to each other can take endless to check."""
+BUDGET_S = 10.0
+"""Of the processor's time, for one value: schemas that refer to each other can take endless to check."""
 
 MAX_MISFITS = 20
 MESSAGE_CHARS = 300
 
-_UNCHECKED = ("pattern", "patternProperties", "unevaluatedProperties", "unevaluatedItems")
-"""Regular expressions of strangers can take endless; what depends on them goes with them."""
-
-_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_ABOUT_NAMES = ("required", "dependentRequired", "additionalProperties")
+"""What they say of a value names no more than its members."""
 
 _BROKEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What the library raises on references and numbers that are none."""
 
-_Keyword = Callable[[Any, Any, Any, Any], Iterator[ValidationError] | None]
+
+_FORMATS = FormatChecker(formats=())
+_FORMATS.checks("regex", raises=PatternError)(is_pattern)
 
 
-class _TooMuchError(Exception):
-    """MAX_REFERENCES."""
+class _TooLongError(Exception):
+    """BUDGET_S."""
 
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """`path`: of the value, as `port` or `servers[0].port`; empty: the whole."""
+    """`path`: of the value, as `port` or `servers[0].port`; empty: the whole. `rule`: the message without the value,
+    which may be a secret."""
 
     path: tuple[str, ...]
     message: str
+    rule: str = ""
 
 
 def schema_trouble(schema: object) -> str | None:
@@ -52,10 +57,10 @@ def schema_trouble(schema: object) -> str | None:
         return "it is no JSON object"
     if size(schema) > MAX_VALUES:
         return f"it has more than {MAX_VALUES} values"
-    if any(isinstance(part, dict) and isinstance(part.get("$schema"), str) for part in _inside(schema)):
+    if any(isinstance(part, dict) and isinstance(part.get("$schema"), str) for part in inside(schema)):
         return "a part of it names a $schema of its own"  # that part would be checked without our bounds
     try:
-        _dialect(schema).check_schema(schema)
+        _dialect(schema).check_schema(schema, format_checker=_FORMATS)  # type: ignore[call-arg]
     except SchemaError as wrong:
         return _misfit(wrong).message
     except (RecursionError, *_BROKEN):
@@ -63,18 +68,28 @@ def schema_trouble(schema: object) -> str | None:
     return None
 
 
-def misfits(schema: dict[str, Any], value: Any, most_values: int = MAX_VALUES) -> tuple[Misfit, ...]:
-    """The first MAX_MISFITS places where the value does not fit the schema. Patterns are not checked."""
+def misfits(
+    schema: dict[str, Any], value: Any, most_values: int = MAX_VALUES, budget_s: float = BUDGET_S
+) -> tuple[Misfit, ...]:
+    """The first MAX_MISFITS places where the value does not fit the schema."""
     if size(value, most_values) > most_values:
         return (Misfit((), f"it has more than {most_values} values"),)
+    # Where a part refers to the whole, a $schema there would have it checked without our bounds.
+    checked = {name: part for name, part in schema.items() if name != "$schema"}
     try:
-        validator = _bounded(_dialect(schema))(schema, registry=Registry())
-        found = islice(validator.iter_errors(value), MAX_MISFITS)
-        return tuple(_misfit(wrong) for wrong in found)
+        parts = (checked, *inside(checked))
+        patterned = any(isinstance(part, dict) and "patternProperties" in part for part in parts)
+        validator = _bounded(_dialect(schema), patterned, budget_s)(checked, registry=Registry())
+        found_misfits = islice(validator.iter_errors(value), MAX_MISFITS)
+        return tuple(_misfit(wrong) for wrong in found_misfits)
     except Unresolvable as wrong:
         return (Misfit((), f"the schema refers to {short(wrong.ref)}, which is not in it"),)
-    except (_TooMuchError, RecursionError):
+    except RecursionError:
         return (Misfit((), "the schema refers to itself without end"),)
+    except SlowPatternError as slow:
+        return (Misfit((), f"the pattern {short(slow)!r} took too long"),)
+    except _TooLongError:
+        return (Misfit((), f"to check it took longer than {budget_s:g} s"),)
     except _BROKEN as wrong:
         return (Misfit((), f"the schema cannot be checked: {short(wrong)}"),)
 
@@ -85,45 +100,28 @@ def _dialect(schema: dict[str, Any]) -> type[Validator]:
     return validator_for(schema if known else {}, default=Draft202012Validator)
 
 
-def _bounded(dialect: type[Validator]) -> type[Validator]:
-    left = MAX_REFERENCES
+def _bounded(dialect: type[Validator], patterned: bool, budget_s: float) -> type[Validator]:
+    ends = time.thread_time() + budget_s
 
-    def counted(keyword: _Keyword) -> _Keyword:
+    def bounded(keyword: Keyword) -> Keyword:
         def check(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-            nonlocal left
-            left -= 1
-            if left < 0:
-                raise _TooMuchError
+            if time.thread_time() > ends:
+                raise _TooLongError
             yield from keyword(validator, value, instance, schema) or ()
 
         return check
 
-    known = dict(dialect.VALIDATORS)
-    changed = {name: counted(known[name]) for name in _REFERENCES if name in known}
-    changed |= {name: _nothing for name in _UNCHECKED if name in known}
-    changed["additionalProperties"] = _additional(known["additionalProperties"])
-    bounded: type[Validator] = extend(dialect, changed)  # type: ignore[no-untyped-call]
-    return bounded
-
-
-def _nothing(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    return iter(())
-
-
-def _additional(keyword: _Keyword) -> _Keyword:
-    def check(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-        if "patternProperties" not in schema:
-            yield from keyword(validator, value, instance, schema) or ()
-
-    return check
+    known = {name: bounded(keyword) for name, keyword in bounded_keywords(dialect, patterned).items()}
+    made: type[Validator] = extend(dialect, known)  # type: ignore[no-untyped-call]
+    return made
 
 
 def size(value: object, limit: int = MAX_VALUES) -> int:
     """How many values it holds, itself included; no further than to one more than `limit`."""
-    return 1 + sum(1 for _ in islice(_inside(value), limit))
+    return 1 + sum(1 for _ in islice(inside(value), limit))
 
 
-def _inside(value: object) -> Iterator[object]:
+def inside(value: object) -> Iterator[object]:
     waiting = [value]
     while waiting:
         item = waiting.pop()
@@ -135,4 +133,6 @@ def _inside(value: object) -> Iterator[object]:
 def _misfit(wrong: ValidationError | SchemaError) -> Misfit:
     path = tuple(str(part) for part in wrong.absolute_path)
     place = f"{short('.'.join(path))}: " if path else ""
-    return Misfit(path, place + short(wrong.message, MESSAGE_CHARS))
+    told = f"it does not keep {wrong.validator}: {wrong.validator_value!r}"
+    rule = wrong.message if wrong.validator in _ABOUT_NAMES else told
+    return Misfit(path, place + short(wrong.message, MESSAGE_CHARS), place + short(rule, MESSAGE_CHARS))

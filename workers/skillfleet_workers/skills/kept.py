@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..wire.versions import split
 from .contents import REGENERATED, Entry, contents
-from .digests import TRIES, Digest, Digests, digest_of
+from .digests import TRIES, Digest, Digests
 from .models import Skill
 
 NAME_CHARS = 32
@@ -37,7 +37,6 @@ class Kept:
         self._folder = folder
         self._max_bytes, self._max_files = max_mb * 1_000_000, max_files
         self._digests = Digests()
-        self._verified: set[Path] = set()
 
     def keep(self, skill: Skill) -> str:
         """The digest of the state that it is in, of which there is a copy from now on. There is none of what has an
@@ -79,12 +78,10 @@ class Kept:
         return self._folder / (digest if digest.isalnum() else "-")[:NAME_CHARS]
 
     def _is_whole(self, copy: Path, digest: str) -> bool:
-        """Looked at once: a machine that lost its power may have left a copy without its content."""
-        if copy in self._verified:
-            return True
+        """A machine that lost its power may have left a copy without its content, and a script may have written
+        there: also what no digest is about, as no copy holds it."""
         with contextlib.suppress(OSError):
-            if digest_of(copy) == digest:
-                self._verified.add(copy)
+            if self._digests.of(copy) == digest and not any(entry.is_folder for entry in contents(copy)):
                 return True
             self._remove(copy, time.time())
         return False
@@ -95,8 +92,6 @@ class Kept:
             dead = path.rename(temporary / path.name)
             if dead.lstat().st_mtime > last_used:
                 dead.rename(path)
-            else:
-                self._verified = {copy for copy in self._verified if not copy.is_relative_to(path)}
 
     @contextlib.contextmanager
     def _temporary(self) -> Iterator[Path]:
@@ -114,7 +109,7 @@ class Kept:
                 return False
             self._shelf(digest).mkdir(exist_ok=True)
             with contextlib.suppress(OSError):  # another worker was faster
-                self._verified.add(copy.rename(self._shelf(digest) / copy.name))
+                copy.rename(self._shelf(digest) / copy.name)
         return True
 
     def _write(self, root: Path, copy: Path) -> str:

@@ -1,7 +1,9 @@
 """skills.lock: what was installed into a root, so that whoever runs it can tell that it is still that."""
 
+import errno
 import fcntl
 import os
+import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -57,7 +59,7 @@ def read_lock(root: Path) -> Lock:
     """
     path = root / LOCKFILE
     try:
-        with path.open("rb") as file:
+        with os.fdopen(_opened(path), "rb") as file:
             text = file.read(MAX_BYTES + 1)
         if len(text) > MAX_BYTES:
             raise LockfileError(f"{path}: has more than {MAX_BYTES >> 20} MB; restore it, or remove it")
@@ -70,6 +72,15 @@ def read_lock(root: Path) -> Lock:
         first = wrong.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"])) or "it"
         raise LockfileError(f"{path}: {where}: {first['msg']}; restore it, or remove it") from None
+
+
+def _opened(path: Path) -> int:
+    """Raises OSError: of what is no file too, such as a pipe, on which a read would wait."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    return descriptor
 
 
 def write_lock(root: Path, lock: Lock) -> None:

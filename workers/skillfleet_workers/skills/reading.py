@@ -62,7 +62,8 @@ def documents(folder: Path) -> tuple[str, ...]:
 
 def documentation_of(names: Collection[str]) -> str | None:
     """SKILL.md however it is spelled, the usual spellings first."""
-    spelled = sorted(name for name in names if name.lower() == DOCUMENTATION.lower())
+    # ASCII: there is a K that is another letter until it is made small.
+    spelled = sorted(name for name in names if name.isascii() and name.lower() == DOCUMENTATION.lower())
     usual = (name for name in (DOCUMENTATION, DOCUMENTATION.lower()) if name in spelled)
     return next(usual, spelled[0] if spelled else None)
 

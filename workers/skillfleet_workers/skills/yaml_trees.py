@@ -30,7 +30,7 @@ _CONSTANTS = {
 
 
 class TooManyValuesError(ValueError):
-    """It has more than MAX_VALUES values."""
+    """It has more than MAX_VALUES values, or goes deeper than MAX_DEPTH."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +89,16 @@ class _Typing:
     def __init__(self) -> None:
         self._left = MAX_VALUES
 
-    def of(self, node: yaml.Node) -> Any:
+    def of(self, node: yaml.Node, levels: int = MAX_DEPTH) -> Any:
         self._left -= 1
         if self._left < 0:
             raise TooManyValuesError(f"it has more than {MAX_VALUES} values")
+        if levels < 0:  # aliases make a document deeper than its text is
+            raise TooManyValuesError(f"it is nested more than {MAX_DEPTH} deep")
         if isinstance(node, yaml.MappingNode):
-            return {str(key.value): self.of(value) for key, value in node.value}
+            return {str(key.value): self.of(value, levels - 1) for key, value in node.value}
         if isinstance(node, yaml.SequenceNode):
-            return [self.of(item) for item in node.value]
+            return [self.of(item, levels - 1) for item in node.value]
         quoted = isinstance(node, yaml.ScalarNode) and node.style
         return node.value if quoted else _scalar(node.value)
 
