@@ -10,6 +10,7 @@ import yaml
 from tests.workers.shipped_skills.bench import NAMES, SKILLS, Bench
 
 from skillfleet_workers.skills.catalog import SkillCatalog
+from skillfleet_workers.skills.strict import strict_problems
 
 SCRIPTS = sorted(path.relative_to(SKILLS).as_posix() for path in SKILLS.glob("*/scripts/*.py"))
 COMMANDS = [script for script in SCRIPTS if Path(script).name not in ("columns.py", "tables.py")]
@@ -32,6 +33,11 @@ def test_every_shipped_folder_is_a_skill_that_loads_without_a_warning() -> None:
     assert tuple(skill.name for skill in catalog.list()) == NAMES
     assert not catalog.skipped
     assert [skill.problems for skill in catalog.list()] == [()] * len(NAMES)
+
+
+@pytest.mark.parametrize("skill", NAMES)
+def test_every_shipped_skill_is_valid_by_the_letter_of_the_standard(skill: str) -> None:
+    assert strict_problems(SKILLS / skill) == ()
 
 
 @pytest.mark.parametrize("skill", NAMES)

@@ -1,5 +1,6 @@
 """skills: the commands for the skills of this machine."""
 
+import logging
 import sys
 from collections.abc import Callable, Sequence
 
@@ -16,7 +17,7 @@ from .new import new
 from .run import run_script
 from .show import show
 from .switch import disable, enable
-from .told import FAILED, USAGE, UsageError, complain
+from .told import FAILED, USAGE, Complaints, UsageError, complain
 
 app = typer.Typer(
     add_completion=False,
@@ -53,6 +54,8 @@ for name, command in COMMANDS.items():
 def run(arguments: Sequence[str], name: str) -> object:
     """What an expected error comes to is one line on stderr and an exit code; those of settings and of the command
     line's own words are raised, as every command does."""
+    log, complaints = logging.getLogger(__package__.partition(".")[0]), Complaints(logging.WARNING)
+    log.addHandler(complaints)
     try:
         return app(args=list(arguments), prog_name=name, standalone_mode=False)
     except (SourceError, UsageError) as wrong:
@@ -66,3 +69,5 @@ def run(arguments: Sequence[str], name: str) -> object:
     except OSError as failed:
         complain(": ".join(str(part) for part in (failed.filename, failed.strerror or failed) if part))
         return FAILED
+    finally:
+        log.removeHandler(complaints)

@@ -63,5 +63,5 @@ class Machine:
 
     def warn(self) -> None:
         """Of what is wrong with no single skill."""
-        for problem in (*self.catalog.problems, *filter(None, [self.overrides.problem])):
+        for problem in self.catalog.problems:
             complain(f"{problem}; {problem.fix}")

@@ -17,7 +17,7 @@ from ..skills.reading import read_skill
 from ..wire.contract import MAX_TIMEOUT_SECONDS
 from ..wire.shown import short
 from .machine import Machine
-from .told import FAILED, UsageError, complain
+from .told import FAILED, UsageError, complain, say_json
 
 Arguments = Annotated[
     str | None,
@@ -51,7 +51,7 @@ def run_script(
     except EnvironmentUnavailableError as unavailable:
         complain(str(unavailable))
         return FAILED
-    print(done.model_dump_json(indent=2 if sys.stdout.isatty() else None))
+    say_json(done.model_dump(mode="json"))
     return 0 if done.success else FAILED
 
 
@@ -63,7 +63,8 @@ def _object(given: str | None) -> dict[str, Any] | None:
     except UnicodeDecodeError:
         raise UsageError("--json: what was read from stdin is not UTF-8 text") from None
     except (ValueError, RecursionError) as wrong:
-        raise UsageError(f"--json: {short(given)!r} is no JSON ({short(wrong, 120)})") from None
+        what = "stdin" if given == "-" else repr(short(given))
+        raise UsageError(f"--json: {what} is no JSON ({short(wrong, 120)})") from None
     if not isinstance(value, dict):
         raise UsageError('--json must be a JSON object, such as {"name": "Ada"}')
     return value

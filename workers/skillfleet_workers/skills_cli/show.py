@@ -61,7 +61,7 @@ def described(machine: Machine, skill: Skill) -> dict[str, Any]:
 def _say(told: dict[str, Any], skill: Skill) -> None:
     usual = {field.name: field.default for field in fields(skill)}
     for name, value in told.items():
-        if value and (name in ALWAYS or (name in usual and value != usual[name])):
+        if value and (name in ALWAYS or (name not in TOLD_APART and name in usual and value != usual[name])):
             say(f"{name.replace('_', ' ')}: {', '.join(map(str, value)) if isinstance(value, tuple) else value}")
     for what, names in asdict(skill.requires).items():
         if names:

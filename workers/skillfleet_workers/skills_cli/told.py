@@ -1,6 +1,7 @@
 """What the commands say: JSON or lines on stdout, errors on stderr; never what a terminal would obey."""
 
 import json
+import logging
 import sys
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -11,6 +12,7 @@ import typer
 from ..skills.problems import Problem
 from ..wire.connection import SETTINGS_EXIT
 from ..wire.printable import printable
+from ..wire.shown import short
 
 FAILED = 1
 USAGE = SETTINGS_EXIT
@@ -25,15 +27,23 @@ class UsageError(Exception):
 def unknown_skill(name: str, known: Iterable[str]) -> UsageError:
     close = get_close_matches(name, sorted(known), n=3)
     fix = f"did you mean {' or '.join(close)}?" if close else "`skillfleet skills list --all` lists what there is"
-    return UsageError(f"there is no skill {name!r}; {fix}")
+    return UsageError(f"there is no skill {short(name)!r}; {fix}")
 
 
 def complain(line: str) -> None:
     print(f"skillfleet: {printable(' '.join(line.split()))}", file=sys.stderr)
 
 
+class Complaints(logging.Handler):
+    """What the parts that workers share would log."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        complain(record.getMessage())
+
+
 def say(line: str) -> None:
-    print(printable(line))
+    encoding = sys.stdout.encoding or "utf-8"
+    print(printable(line).encode(encoding, "backslashreplace").decode(encoding))
 
 
 def say_json(value: Any) -> None:
@@ -58,4 +68,4 @@ def say_table(rows: Sequence[Sequence[str]]) -> None:
     widths = [max(len(row[place]) for row in shown) for place in range(len(shown[0]) - 1)] if shown else []
     for row in shown:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        print("  ".join([*cells, row[-1]]).rstrip())
+        say("  ".join([*cells, row[-1]]).rstrip())
