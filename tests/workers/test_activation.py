@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.workers.skill_folders import write_skill
-from tests.workers.toolboxes import DeclaringCatalog, context, toolbox_in
+from tests.workers.toolboxes import DeclaringCatalog, context, digest_now, toolbox_in
 
 from skillfleet_workers.activation import BODY_BYTES, OUTPUT_CHARS, Patience, activated
 from skillfleet_workers.skills.models import Skill
@@ -70,11 +70,12 @@ def test_it_tells_the_files_the_scripts_and_what_it_governs(parts: Parts) -> Non
         parts, "rich", "Words.", files, model="m1", allowed_tools=("Bash", "Read"), pre_hook="true",
         post_hook="false", fork=True, agent="a1", version="1.2.3",
     )  # fmt: skip
-    found = activate(parts, "rich", digest="d1")
+    digest = digest_now(parts[1], "rich")
+    found = activate(parts, "rich", digest=digest)
     assert len(found.resources) == 200 and "SKILL.md" not in found.resources
     assert [(tool.tool, tool.script) for tool in found.scripts] == [("rich__go", "scripts/go.py")]
     assert found.governing == Governing(
-        skill="rich", digest="d1", version="1.2.3", model="m1", allowed_tools=("Bash", "Read"), pre_hook="true",
+        skill="rich", digest=digest, version="1.2.3", model="m1", allowed_tools=("Bash", "Read"), pre_hook="true",
         post_hook="false", fork=True, agent="a1",
     )  # fmt: skip
 

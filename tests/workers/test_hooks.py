@@ -12,7 +12,7 @@ from tests.conformance.harness import eventually
 from tests.conformance.ledgers import RedisWorld, claimed, commit_steps, submitted
 from tests.conversation_steps import asks, call
 from tests.workers.skill_folders import write_skill
-from tests.workers.toolboxes import FIRST, DeclaringCatalog, context, toolbox_in
+from tests.workers.toolboxes import FIRST, DeclaringCatalog, context, digest_now, toolbox_in
 
 from skillfleet.conversations.moves import Submitted
 from skillfleet_workers.heartbeat import Heartbeat
@@ -211,18 +211,19 @@ def recorded(
 
 
 def test_the_ledger_keeps_which_skill_was_used_and_what_the_hook_said(world: RedisWorld, parts: Parts) -> None:
-    request = {"skill_name": "guard", "script": "print(6 * 7)"}
+    request, digest = {"skill_name": "guard", "script": "print(6 * 7)"}, digest_now(parts[1], "guard")
     governing = Governing(skill="guard", post_hook="echo too short; false")
-    result = recorded(world, parts, RUN_PYTHON, request, digest="d1", governing=governing)
+    result = recorded(world, parts, RUN_PYTHON, request, digest=digest, governing=governing)
     assert result.status == "succeeded" and result.governing is None
-    assert result.used == UsedSkill(name="guard", version="0.0.0", digest="d1")
+    assert result.used == UsedSkill(name="guard", version="0.0.0", digest=digest)
     assert '"stdout": "42\\n"' in result.shown and result.shown.endswith("after this call: too short]")
 
 
 def test_the_ledger_keeps_what_an_activated_skill_governs(world: RedisWorld, parts: Parts) -> None:
-    result = recorded(world, parts, ACTIVATE, {"name": "guard", "arguments": "x"}, digest="d1")
-    assert result.governing == Governing(skill="guard", version="0.0.0", digest="d1")
-    assert result.used is not None and result.used.digest == "d1"
+    digest = digest_now(parts[1], "guard")
+    result = recorded(world, parts, ACTIVATE, {"name": "guard", "arguments": "x"}, digest=digest)
+    assert result.governing == Governing(skill="guard", version="0.0.0", digest=digest)
+    assert result.used is not None and result.used.digest == digest
     assert result.shown.startswith('<skill_content name="guard">\nWords.\n\nARGUMENTS: x\n</skill_content>')
 
 

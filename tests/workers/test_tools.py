@@ -13,6 +13,7 @@ from tests.workers.toolboxes import context, toolbox_in
 from skillfleet_workers.environments.build import Environments
 from skillfleet_workers.runtimes.process import ProcessRuntime
 from skillfleet_workers.skills.catalog import SkillCatalog
+from skillfleet_workers.skills.models import Skill
 from skillfleet_workers.tasks import tool_tasks
 from skillfleet_workers.tools import CallContext, Toolbox
 from skillfleet_workers.wire.contract import (
@@ -151,7 +152,10 @@ def test_a_call_notes_the_skill_that_it_is_about_and_the_state_of_it(
     toolbox: Toolbox,
 ) -> None:
     knowing = replace(toolbox, digest_of=lambda skill: f"of {skill.name}")
-    for digest, noted in (("d1", "d1"), ("", "of plain")):
+    plain = toolbox.catalog.find("plain")
+    assert isinstance(plain, Skill)
+    now = toolbox.catalog.digest_of(plain)
+    for digest, noted in ((now, now), ("", "of plain")):
         about = context(digest=digest)
         knowing.get_skill(GetSkill(skill_name="plain"), about)
         assert about.notes.used == UsedSkill(name="plain", version="0.0.0", digest=noted)

@@ -23,6 +23,13 @@ def context(**more: Any) -> CallContext:
     return CallContext(**{"ref": FIRST, "skills": None, "cancelled": threading.Event(), **more})
 
 
+def digest_now(catalog: SkillCatalog, name: str) -> str:
+    """Of the skill in the state in which it is."""
+    found = catalog.find(name)
+    assert isinstance(found, Skill), found
+    return catalog.digest_of(found)
+
+
 class DeclaringCatalog(SkillCatalog):
     """Its skills have what `declared` says of them besides, as if their files had said it."""
 
