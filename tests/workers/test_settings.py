@@ -158,7 +158,12 @@ def test_the_log_level_may_be_written_in_any_case(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("name", ["SKILLFLEET_USER_SKILLS_PATH", "SKILLFLEET_SYSTEM_SKILLS_PATH"])
-def test_further_skills_may_be_missing_but_not_empty(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_further_skills_may_be_missing_but_neither_empty_nor_a_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(name, str(tmp_path / "file"))
+    assert complaint() == f"{name}: {tmp_path / 'file'} is a file; name the folder that holds the skills"
     monkeypatch.setenv(name, "/nowhere")
     load_settings(WorkerSettings)
     monkeypatch.setenv(name, " ")

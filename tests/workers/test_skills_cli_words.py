@@ -37,6 +37,13 @@ def test_settings_of_skills_that_cannot_be_used_are_told_once(cli: Workplace, ar
     assert told[0].startswith("skillfleet: ")
 
 
+def test_what_is_no_skill_is_judged_and_not_left_out(cli: Workplace) -> None:
+    (cli.skills / "bad" / "SKILL.md").mkdir(parents=True)
+    assert cli("validate", "skills").code == 1
+    assert cli("validate", "--strict", "skills").code == 1
+    assert "its path is empty" in cli("validate", "").out
+
+
 def test_a_skill_that_requires_nothing_is_shown_without_requirements(cli: Workplace) -> None:
     cli("new", "greeter")
     assert "requires:" not in cli("show", "greeter").out

@@ -13,7 +13,7 @@ from .skills.models import InputMode, Skill
 from .skills.paths import open_inside
 from .skills.script_input import input_mode, script_input
 from .skills.scripts import ScriptMetadata, entry_of, find_script, read_script, scripts_of
-from .wire.contract import ToolError
+from .wire.contract import RUN_SCRIPT, ToolError
 
 CLEAN_PATH = "/usr/local/bin:/usr/bin:/bin"
 BASH = "Bash"
@@ -43,8 +43,11 @@ class ReadyScript:
 
 
 def runs_scripts(skill: Skill) -> bool:
+    """Whether `allowed-tools` leaves it its scripts: by seed 001's name, or by the names that they have here."""
     allowed = skill.allowed_tools
-    return allowed is None or any(tool.partition("(")[0] == BASH for tool in allowed)
+    return allowed is None or any(
+        tool.partition("(")[0] in (BASH, RUN_SCRIPT.tool) or "__" in tool for tool in allowed
+    )
 
 
 def ready(skill: Skill, call: ScriptCall, request_id: str, path: str = CLEAN_PATH) -> ReadyScript:

@@ -106,7 +106,10 @@ class WorkerSettings(FleetSettings):
     @field_validator("user_skills", "system_skills", mode="before")
     @classmethod
     def _skills(cls, value: str | Path) -> Path:
-        return expanded(value)
+        folder = expanded(value)
+        if folder.is_file():
+            raise ValueError(f"{folder} is a file; name the folder that holds the skills")
+        return folder
 
     @field_validator("log_level", mode="before")
     @classmethod

@@ -39,11 +39,13 @@ def skill_folders(place: Path) -> tuple[Path, ...]:
         return (place,)
     found = []
     for parent, folders, files in os.walk(place):
-        if marks_skill(files):
+        # By their names alone: a SKILL.md that is a folder makes a skill that cannot be read.
+        marked = marks_skill([*files, *folders])
+        if marked:
             found.append(Path(parent))
         deep = len(Path(parent).relative_to(place).parts) >= MAX_LEVELS
         hidden = [name for name in folders if name in LEFT_OUT or name.startswith(".")]
-        folders[:] = [] if deep or marks_skill(files) else sorted(set(folders) - set(hidden))
+        folders[:] = [] if deep or marked else sorted(set(folders) - set(hidden))
         if len(found) >= MAX_SKILLS:
             break
     return tuple(sorted(found))

@@ -70,8 +70,8 @@ def read_lock(root: Path) -> Lock:
         raise LockfileError(f"{path}: cannot be read ({failed.strerror}); restore it, or remove it") from None
     except ValidationError as wrong:
         first = wrong.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"])) or "it"
-        raise LockfileError(f"{path}: {where}: {first['msg']}; restore it, or remove it") from None
+        where = "".join(f"{part}: " for part in first["loc"])
+        raise LockfileError(f"{path}: {where}{first['msg']}; restore it, or remove it") from None
 
 
 def _opened(path: Path) -> int:

@@ -15,7 +15,7 @@ from ..skills.strict import strict_problems
 from .told import FAILED, Json, say, say_json, say_problems
 
 Paths = Annotated[
-    list[Path],
+    list[str],
     typer.Argument(
         metavar="PATH...", help="A skill's folder or SKILL.md, or a folder of skills.", show_default=False
     ),
@@ -48,7 +48,10 @@ def validate(
     return 0 if all(one.valid for one in verdicts) else FAILED
 
 
-def _verdicts(path: Path, strict: bool) -> list[Verdict]:
+def _verdicts(given: str, strict: bool) -> list[Verdict]:
+    path = Path(given)
+    if not given.strip():
+        return [_invalid(path, "not-found", "its path is empty", "Name a folder.")]
     folder = path.parent if path.is_file() and marks_skill([path.name]) else path
     if not folder.exists():
         return [_invalid(path, "not-found", "there is no such file or folder", "Name one that exists.")]
