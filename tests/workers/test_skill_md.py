@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from skillfleet_workers.skills.fields import FIELDS, OWN
-from skillfleet_workers.skills.models import NO_DESCRIPTION, Skill, Skipped
+from skillfleet_workers.skills.models import NO_DESCRIPTION, Requirements, Skill, Skipped
 from skillfleet_workers.skills.parts import folded
 from skillfleet_workers.skills.skill_md import skill_md_part
 
@@ -285,3 +285,11 @@ def test_every_problem_has_the_line_of_its_key_and_a_fix() -> None:
         ("name-differs", 2), ("number-invalid", 5), ("number-invalid", 8),
     ]  # fmt: skip
     assert all(problem.fix and problem.file == "SKILL.md" for problem in skill.problems)
+
+
+def test_what_a_skill_says_in_the_words_of_openclaw_is_understood() -> None:
+    requires = '{"anyBins": ["curl", "wget"], "env": ["KEY"]}'
+    said = f'{{"emoji": "🔧", "primaryEnv": "KEY", "requires": {requires}, "os": ["linux"]}}'
+    skill = loaded(f'---\nname: calculator\ndescription: Adds\nmetadata: {{"openclaw": {said}}}\n---\n')
+    assert skill.requires == Requirements(any_bins=("curl", "wget"), env=("KEY",), os=("linux",))
+    assert (skill.emoji, skill.primary_env, skill.problems) == ("🔧", "KEY", ())

@@ -212,10 +212,13 @@ def schema(said: Said) -> dict[str, Any] | None:
 
 
 def requirements_of_host(said: Said) -> Requirements | None:
+    """Of openclaw, `os` stands beside `requires`, and `anyBins` is its word for `any_bins`."""
     if not isinstance(said.value, dict):
         return None
-    kinds = {"bins": words, "any_bins": words, "env": words, "os": words, "config": words}
-    found = {name: reader(part) or () for name, reader in kinds.items() if (part := said.part(name))}
+    inner = said.part("requires") or said
+    parts = {name: inner.part(name) for name in ("bins", "env", "config")}
+    parts |= {"any_bins": inner.part("any_bins") or inner.part("anyBins"), "os": inner.part("os") or said.part("os")}
+    found = {name: words(part) or () for name, part in parts.items() if part}
     for platform in found.get("os", ()):
         if platform not in PLATFORMS:
             said.wrong("choice-unknown", f"os: {shown(platform)} is none of {', '.join(PLATFORMS)}")

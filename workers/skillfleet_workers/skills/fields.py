@@ -12,6 +12,9 @@ SECONDS_A_DAY = 86_400
 TERABYTE_MB = 1_048_576
 
 OWN = "metadata.skillfleet"
+OPENCLAW = "metadata.openclaw"
+"""Where skills that were written for that client say the same in its words."""
+
 MAPS = ("metadata", OWN, "metadata.requires", "hooks")
 HOOKS = {"pre_hook": "PreToolExecution", "post_hook": "PostToolExecution"}
 
@@ -47,10 +50,10 @@ _ENGINE: dict[str, Field] = {
     "argument_hint": Field(read.hint, ("argument-hint",)),
     "disable_model_invocation": Field(read.flag, ("disable-model-invocation",)),
     "user_invocable": Field(read.flag, ("user-invocable",)),
-    "emoji": Field(read.text, ("metadata.emoji",)),
-    "primary_env": Field(read.variable, ("metadata.primary_env",)),
-    "requires": Field(read.requirements_of_host, ("metadata.requires",)),
-    "always": Field(read.flag, ("metadata.always",)),
+    "emoji": Field(read.text, ("metadata.emoji", f"{OPENCLAW}.emoji")),
+    "primary_env": Field(read.variable, ("metadata.primary_env", f"{OPENCLAW}.primaryEnv")),
+    "requires": Field(read.requirements_of_host, ("metadata.requires", OPENCLAW)),
+    "always": Field(read.flag, ("metadata.always", f"{OPENCLAW}.always")),
     **{name: Field(read.text, (f"hooks.{hook}",)) for name, hook in HOOKS.items()},
 }
 
