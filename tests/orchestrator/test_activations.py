@@ -227,6 +227,7 @@ def test_a_skill_chooses_the_model_while_it_governs() -> None:
     assert (asked.model, governed.model) == ("own", "better")
     assert after(governed, use("lab"), activated("2.0", "lab")).model == "own"
     assert after(governed, use("lab"), activated("2.0", "lab", model="inherit")).model == "own"
+    assert after(governed, use("lab"), activated("2.0", "lab", model="haiku")).model == "own"
 
 
 def test_a_written_model_is_not_switched() -> None:

@@ -21,8 +21,8 @@ from .messages import Message, ToolDefinition
 Status = Literal["queued", "running", "waiting", "paused", "completed", "failed", "cancelled", "expired"]
 TERMINAL: frozenset[str] = frozenset({"completed", "failed", "cancelled", "expired"})
 
-INHERIT = "inherit"
-"""As a skill's model: that of the conversation."""
+NO_MODELS = frozenset({"", "inherit", "default", "sonnet", "opus", "haiku"})
+"""What skills of Claude Code say for its own models of a kind, and no provider knows."""
 
 DEFAULT_MAX_TURNS = 30
 DEFAULT_TIMEOUT_SECONDS = 900.0
@@ -228,7 +228,7 @@ class Conversation(ConversationModel):
         """Whose reply is next: the wish of the skill that governs, else the conversation's own; empty: the
         orchestrator's default."""
         wish = self.governing.model if self.governing and self.spec.script is None else ""
-        return self.spec.model if wish in ("", INHERIT) else wish
+        return self.spec.model if wish in NO_MODELS else wish
 
     @property
     def deadline(self) -> float:

@@ -6,7 +6,7 @@ from skillfleet_workers.wire.calls import CallResult
 from skillfleet_workers.wire.contract import CallRef, Governing, ScriptTool, ToolError
 from skillfleet_workers.wire.shown import output_tail, short, shown_to_model
 
-from ..conversations.models import INHERIT, ActivatedSkill, Conversation, ConversationSpec, Limits, ToolRun
+from ..conversations.models import NO_MODELS, ActivatedSkill, Conversation, ConversationSpec, Limits, ToolRun
 from ..llm.prompts import opening
 from ..tools.scripts import with_scripts
 
@@ -46,7 +46,7 @@ def child_spec(
         "parent_call": run.ref.call_id,
         "depth": asked.depth + 1,
         "snapshot": parent.snapshot,
-        "model": asked.model if governing.model in ("", INHERIT) else governing.model,
+        "model": asked.model if governing.model in NO_MODELS else governing.model,
         "script": asked.script and _script_of(asked.script, governing.skill),
         "script_start": 0,
         "opening": opening(str(run.request.get("arguments") or "").strip() or NO_ARGUMENTS, content),
