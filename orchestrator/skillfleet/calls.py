@@ -43,15 +43,17 @@ class CeleryCalls:
         self._workers, self._catalogs = workers, catalogs
 
     def route(self, conversation: Conversation, run: ToolRun) -> str:
-        """Who keeps to a state of the skill that none of today's workers has published goes where that one went."""
+        """Who keeps to a state of the skill that none of today's workers has published goes where that one went, as
+        long as somebody is there."""
         if run.skill is None:
             return ""
         pinned, now = self._pinned(conversation, run.skill), self._now(conversation, run.skill)
         if now and now.eligible and (pinned is None or pinned.digest == now.digest):
             return now.route
-        if run.route or not isinstance(pinned, PublishedSkill):
-            return run.route or _route_before(conversation, run.skill)
-        return pinned.route if pinned.eligible else ""
+        before = run.route or _route_of_then(conversation, run.skill, pinned)
+        if now and now.eligible and before and before not in self._served():
+            return now.route  # whoever can run it as it is now has most likely kept it as it was
+        return before
 
     def send(self, conversation: Conversation, run: ToolRun) -> None:
         try:
@@ -72,6 +74,9 @@ class CeleryCalls:
     def why_not(self, conversation: Conversation, run: ToolRun) -> str:
         skill = self._now(conversation, run.skill) if run.skill else None
         return skill.reason if skill else ""
+
+    def _served(self) -> set[str]:
+        return {route for worker in self._workers() for route in worker.routes}
 
     def _message(self, conversation: Conversation, run: ToolRun) -> CallMessage:
         pinned = self._pinned(conversation, run.skill) if run.skill else None
@@ -97,6 +102,12 @@ class CeleryCalls:
         if snapshot is None:
             return None
         return snapshot.find(f"{pinned.name}@{pinned.version}" if pinned else name)
+
+
+def _route_of_then(conversation: Conversation, skill: str, pinned: PublishedSkill | UsedSkill | None) -> str:
+    if isinstance(pinned, PublishedSkill):
+        return pinned.route if pinned.eligible else ""
+    return _route_before(conversation, skill)
 
 
 def _route_before(conversation: Conversation, skill: str) -> str:

@@ -120,13 +120,16 @@ def test_a_call_of_a_skill_that_nobody_can_run_goes_to_anybody_who_says_so_unles
     assert fleet.calls().why_not(*calling()) == "no queue 'gpu'"
 
 
-def test_who_keeps_to_another_state_is_sent_where_that_one_was(fleet: Fleet) -> None:
+def test_who_keeps_to_another_state_is_sent_where_that_one_was_as_long_as_somebody_is_there(fleet: Fleet) -> None:
     fleet.join(CALC)
     kept = fleet.catalogs().current()
     assert kept is not None
     fleet.living.clear()
     fleet.join(CALC.model_copy(update={"digest": "d2", "route": "office"}))
     assert fleet.calls().route(*calling()) == "office"
+    assert fleet.calls().route(*calling(kept.id)) == "office"
+    assert fleet.calls().route(*calling(kept.id, "gpu")) == "office"
+    fleet.join(routes=("gpu",))
     assert fleet.calls().route(*calling(kept.id)) == "gpu"
     fleet.living.clear()
     fleet.join(CALC.model_copy(update={"route": "office"}))
@@ -179,7 +182,7 @@ def test_of_a_skill_that_came_later_and_has_changed_the_calls_go_where_they_went
     fleet.join(CALC.model_copy(update={"name": "pdf"}))
     kept = fleet.catalogs().current()
     assert kept is not None
-    fleet.join(CALC.model_copy(update={"digest": "d2", "route": "office"}))
+    fleet.join(CALC.model_copy(update={"digest": "d2", "route": "office"}), routes=("gpu",))
     first, run = calling(kept.id)
     assert fleet.calls().route(first, run) == "office"
     assert fleet.calls().route(*again(first, "d1", "gpu")) == "gpu"
