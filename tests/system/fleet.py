@@ -21,6 +21,7 @@ from skillfleet.fleet import Fleet
 from skillfleet.settings import OrchestratorSettings
 from skillfleet_workers.wire.connection import RedisUrls, load_settings
 from skillfleet_workers.wire.presence import live_processes
+from skillfleet_workers.wire.snapshots import Snapshots
 
 COMMAND = (sys.executable, "-m", "skillfleet")
 PATIENCE_S = 40.0
@@ -173,6 +174,15 @@ def running_fleet(
             process.send_signal(signal.SIGTERM)
         ended = [_ends(process) for process in started]
     assert all(ended), "it did not end when asked to"
+
+
+def known_everywhere(place: Place, skill: str) -> bool:
+    """Whether all workers have published the same state of it."""
+    client = RedisUrls.of(place.settings).client()
+    workers = [one for one in live_processes(client, place.settings.fleet) if one.role == "worker"]
+    told = [Snapshots(client, 3600).read(one.snapshot) for one in workers]
+    found = [snapshot.find(skill) if snapshot else None for snapshot in told]
+    return bool(found) and all(found) and len({one.digest for one in found if one}) == 1
 
 
 def _ends(process: "subprocess.Popen[str]") -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.system.conftest import Shared
+from tests.system.fleet import known_everywhere, wait_for
 from tests.system.replies import call
 
 SKILL = """---
@@ -23,6 +24,7 @@ def flaky(shared: Shared) -> Iterator[Shared]:
     (folder / "scripts").mkdir(parents=True)
     (folder / "SKILL.md").write_text(SKILL)
     (folder / "scripts" / "fetch.py").write_text(FETCH)
+    wait_for(lambda: known_everywhere(shared.place, "flaky"), "all workers know the skill")
     yield shared
     shutil.rmtree(folder)
 

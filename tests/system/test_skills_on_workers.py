@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.system.conftest import Shared
-from tests.system.fleet import Place, interrupt, wait_for
+from tests.system.fleet import Place, interrupt, known_everywhere, wait_for
 from tests.system.replies import Held, call, holding
 from tests.system.servers import RedisServer
 
@@ -144,10 +144,12 @@ def test_a_skill_that_nobody_can_run_is_refused_at_once_with_its_reason(served: 
 def test_a_conversation_keeps_the_skills_that_it_began_with(shared: Shared) -> None:
     place, held = shared.place, Held()
     script = skill_that_tells(place, "changing", "print('as it was')")
-    tell = [call("run_skill_script", "told", skill_name="changing", script="tell")]
+    first, tell = (
+        [call("run_skill_script", alias, skill_name="changing", script="tell")] for alias in ("before", "told")
+    )
     with place.fleet() as fleet:
-        wait_for(lambda: offered(place, "changing"), "the skill is offered")
-        begun = fleet.submit("Tell.", model=place.script([holding(held)], tell, "${told.stdout}"))
+        wait_for(lambda: known_everywhere(place, "changing"), "all workers know the skill")
+        begun = fleet.submit("Tell.", model=place.script(first, [holding(held)], tell, "${told.stdout}"))
         wait_for(held.runs, "the first turn")
         before = snapshot_id(place)
         script.write_text("print('as it is now')\n")

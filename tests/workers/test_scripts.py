@@ -196,5 +196,6 @@ def test_a_script_as_a_tool_carries_what_is_known_of_it(tmp_path: Path) -> None:
     skill = write_skill(tmp_path / "pdf", {"scripts/extract.py": "# Extract."})
     (tool,) = script_tools(skill, scripts_of(skill))
     assert tool.model_dump() == {
-        "tool": "pdf__extract", "script": "scripts/extract.py", "description": "Extract.", "language": "python"
+        "tool": "pdf__extract", "script": "scripts/extract.py", "description": "Extract.", "language": "python",
+        "parameters": None,
     }  # fmt: skip

@@ -1,6 +1,8 @@
 """The skills of all roots, read afresh whenever they change."""
 
+import math
 import threading
+import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -18,6 +20,9 @@ from .reading import read_skill
 from .rooted import Looked, Rooted
 from .roots import Root, as_roots
 from .watching import Watching
+
+LOOKED_AGAIN_S = 0.1
+"""Who asks for what is not there has all folders looked at, but not more often."""
 
 NAMED_SKILLS = 100
 """Most names that a correction lists."""
@@ -46,6 +51,7 @@ class SkillCatalog:
         self._digests_seen: dict[Path, tuple[int, str]] = {}
         self._lock = threading.Lock()
         self._seen: _Seen | None = None
+        self._looked_at = -math.inf
 
     @property
     def roots(self) -> tuple[Root, ...]:
@@ -97,8 +103,8 @@ class SkillCatalog:
                 message=f"{short(name)!r} is no name of a skill.",
                 fix="Use a name exactly as list_skills gives it.",
             )
-        seen = self._now()
         plain, version = split(name)
+        seen = self._now() if plain in self._now().skills.versions else self._looked_again()
         versions = [skill for skill in seen.skills.versions.get(plain, ()) if _is_allowed(skill, allowed)]
         if digest and (versions or _may_be_allowed(plain, allowed)):
             return self._in_state(name, versions, allowed, digest)
@@ -149,6 +155,14 @@ class SkillCatalog:
             if self._seen is None or mark is None or self._seen.mark != mark:
                 self._seen = self._look(mark, self._seen.generation + 1 if self._seen else 1)
             return self._seen
+
+    def _looked_again(self) -> _Seen:
+        """For what nobody knows: it may have come so lately that the system has not told of it yet."""
+        with self._lock:
+            if self._watching and time.monotonic() - self._looked_at > LOOKED_AGAIN_S:
+                self._looked_at = time.monotonic()
+                self._seen = self._look(self._mark(), self._seen.generation + 1 if self._seen else 1)
+        return self._now()
 
     def _mark(self) -> int | None:
         return self._watching.mark if self._watching else None

@@ -59,11 +59,13 @@ def _between_any(head: bytes) -> Frontmatter | None:
     before, *parts = head.split(_FENCE, 2)
     if before or len(parts) < 2:
         return None
+    text = parts[0].decode("utf-8", "replace")
     try:
-        tree = yaml_tree(parts[0].decode("utf-8", "replace"))
-    except yaml.YAMLError:
+        # The first line end stands in it: what follows has the same lines as between lines of ---.
+        tree = _mapping(text.removeprefix("\r").removeprefix("\n"))
+    except FrontmatterError:
         return None
-    whole = isinstance(tree.value, dict) and {"name", "description"} <= tree.value.keys()
+    whole = {"name", "description"} <= tree.value.keys()
     return Frontmatter(tree, len(head) - len(parts[1])) if whole else None
 
 
