@@ -104,7 +104,9 @@ class SkillCatalog:
                 fix="Use a name exactly as list_skills gives it.",
             )
         plain, version = split(name)
-        seen = self._now() if plain in self._now().skills.versions else self._looked_again()
+        seen = self._now()
+        if self._watching and plain not in seen.skills.versions:
+            seen = self._looked_again()
         versions = [skill for skill in seen.skills.versions.get(plain, ()) if _is_allowed(skill, allowed)]
         if digest and (versions or _may_be_allowed(plain, allowed)):
             return self._in_state(name, versions, allowed, digest)
@@ -159,7 +161,7 @@ class SkillCatalog:
     def _looked_again(self) -> _Seen:
         """For what nobody knows: it may have come so lately that the system has not told of it yet."""
         with self._lock:
-            if self._watching and time.monotonic() - self._looked_at > LOOKED_AGAIN_S:
+            if time.monotonic() - self._looked_at > LOOKED_AGAIN_S:
                 self._looked_at = time.monotonic()
                 self._seen = self._look(self._mark(), self._seen.generation + 1 if self._seen else 1)
         return self._now()

@@ -6,6 +6,7 @@ import unicodedata
 from pathlib import Path
 
 from ..wire.contract import ToolError
+from .discovery import MAX_LEVELS, MAX_SKILLS
 from .frontmatter import FrontmatterError, split
 from .members import RefusedError
 from .paths import open_inside
@@ -13,8 +14,6 @@ from .planting import LEFT_OUT
 from .reading import marks_skill
 from .skill_md import MAX_NAME
 
-MAX_LEVELS = 6
-MAX_SKILLS = 2_000
 HEAD_BYTES = 65_536
 
 
