@@ -9,8 +9,9 @@ from typing import Any, Self
 import yaml
 
 from skillfleet.conversations.ledger import Claim
-from skillfleet.conversations.models import ConversationSpec, ToolRun
+from skillfleet.conversations.models import ConversationSpec
 from skillfleet.conversations.redis_ledger import RedisLedger
+from skillfleet.conversations.runs import ToolRun
 from skillfleet.fleet import Fleet
 from skillfleet.llm.prompts import opening
 from skillfleet.llm.scripted import load_script

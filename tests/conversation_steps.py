@@ -4,8 +4,9 @@ import json
 from typing import Any
 
 from skillfleet.conversations.engine import step
+from skillfleet.conversations.limits import Limits, Usage
 from skillfleet.conversations.messages import FunctionCall, Message, ToolCall
-from skillfleet.conversations.models import Conversation, ConversationSpec, Limits, Usage
+from skillfleet.conversations.models import Conversation, ConversationSpec
 from skillfleet.conversations.moves import Effect, Event, ModelReplied, Submitted, ToolFinished
 from skillfleet.llm.prompts import opening
 from skillfleet.tools.definitions import all_definitions

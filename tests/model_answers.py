@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from skillfleet.conversations.limits import Problem
 from skillfleet.conversations.messages import Message
-from skillfleet.conversations.models import Problem
+from skillfleet.llm.base import ModelRequest
 from skillfleet.llm.scripted import ScriptedModel
 
 MODEL = "test-model"
@@ -77,7 +78,7 @@ def plays(model: ScriptedModel) -> Callable[[dict[str, Any]], Answer]:
 
     def answer(request: dict[str, Any]) -> Answer:
         messages = tuple(Message.model_validate(message) for message in request["messages"])
-        reply = model.reply(messages, (), timeout_s=float("inf"))
+        reply = model.reply(ModelRequest(messages, (), float("inf")))
         if isinstance(reply, Problem):
             return failure(400, f"{reply.code}: {reply.message}", reply.code)
         calls = reply.message.tool_calls or ()

@@ -14,11 +14,13 @@ from pathlib import Path
 
 from skillfleet.app import make_ledger
 from skillfleet.conversations.driver import Driver
-from skillfleet.conversations.messages import FunctionCall, Message, ToolCall, ToolDefinition
-from skillfleet.conversations.models import Conversation, ConversationSpec, Limits, Problem, ToolRun
+from skillfleet.conversations.limits import Limits, Problem
+from skillfleet.conversations.messages import FunctionCall, Message, ToolCall
+from skillfleet.conversations.models import Conversation, ConversationSpec
+from skillfleet.conversations.runs import ToolRun
 from skillfleet.conversations.schedule import LEAST_ROOMS, Rooms
 from skillfleet.fleet import Fleet
-from skillfleet.llm.base import ModelReply
+from skillfleet.llm.base import Hear, ModelReply, ModelRequest, deaf
 from skillfleet.llm.prompts import opening
 from skillfleet.submission import new_id
 from skillfleet.tools.definitions import all_definitions
@@ -42,11 +44,9 @@ FLAT = 1.1
 class _AlwaysCalls:
     """A LanguageModel that asks for one call more, at once."""
 
-    def reply(
-        self, messages: tuple[Message, ...], tools: tuple[ToolDefinition, ...], *, timeout_s: float
-    ) -> ModelReply:
+    def reply(self, request: ModelRequest, hear: Hear = deaf) -> ModelReply:
         function = FunctionCall(name=LIST_SKILLS.tool, arguments="{}")
-        call = ToolCall(id=f"call_{len(messages)}", function=function)
+        call = ToolCall(id=f"call_{len(request.messages)}", function=function)
         return ModelReply(Message(role="assistant", tool_calls=(call,)))
 
 

@@ -19,12 +19,13 @@ from .calls import CeleryCalls
 from .catalogs import Catalogs
 from .conversations.asking import Models
 from .conversations.driver import Driver
-from .conversations.models import ConversationSpec, Problem
+from .conversations.limits import Problem
+from .conversations.models import ConversationSpec
 from .conversations.redis_ledger import RedisLedger
 from .conversations.schedule import lease_s
 from .llm.adapters import adapted, registered
 from .llm.base import LanguageModel
-from .llm.openai import OpenAIModel
+from .llm.openai import openai_model
 from .llm.scripted import ScriptedModel
 from .settings import OrchestratorSettings
 
@@ -42,7 +43,7 @@ def models_of(settings: OrchestratorSettings) -> Models:
         except SettingsError as missing:
             return Problem(code="model_not_configured", message=str(missing), fix="Restart the orchestrator with it.")
         assert settings.llm_api_key and settings.llm_api_base_url
-        return OpenAIModel(settings.llm_api_key, settings.llm_api_base_url, name)
+        return openai_model(settings.llm_api_key, settings.llm_api_base_url, name)
 
     def choose(spec: ConversationSpec) -> LanguageModel | Problem:
         if spec.script is not None:

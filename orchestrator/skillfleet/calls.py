@@ -18,7 +18,8 @@ from skillfleet_workers.wire.published import PublishedSkill
 
 from .catalogs import Catalogs
 from .conversations.activations import first_used
-from .conversations.models import Conversation, ToolRun
+from .conversations.models import Conversation
+from .conversations.runs import ToolRun
 from .conversations.schedule import Rooms, room_for
 
 if TYPE_CHECKING:

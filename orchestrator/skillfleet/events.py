@@ -9,8 +9,9 @@ from typing import Any, Literal, Self
 from skillfleet_workers.wire.shown import readable_arguments
 
 from .conversations.messages import Message
-from .conversations.models import Conversation, ToolRun
+from .conversations.models import Conversation
 from .conversations.moves import CallModel, Effect, RunTool
+from .conversations.runs import ToolRun
 from .errors import BadRequestError
 
 EventType = Literal[

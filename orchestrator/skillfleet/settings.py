@@ -1,5 +1,6 @@
 """The orchestrator's settings (seed 000, model 1): read once, frozen, passed in."""
 
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
@@ -10,6 +11,9 @@ SCRIPTED = "scripted:"
 DESCRIPTION_BUDGET = 16_000
 """Most characters of the list of skills that a model is shown, unless told otherwise."""
 
+PARALLEL_CALLS = 16
+"""Most tool calls of one conversation that are out at once, unless told otherwise."""
+
 
 class OrchestratorSettings(FleetSettings):
     llm_api_key: SecretStr | None = Field(default=None, validation_alias="LLM_API_KEY")
@@ -18,6 +22,14 @@ class OrchestratorSettings(FleetSettings):
     skill_description_budget: int = Field(
         default=DESCRIPTION_BUDGET, ge=0, validation_alias="SKILLFLEET_SKILL_DESCRIPTION_BUDGET"
     )
+    openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
+    openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
+    anthropic_api_key: SecretStr | None = Field(default=None, validation_alias="ANTHROPIC_API_KEY")
+    anthropic_base_url: str | None = Field(default=None, validation_alias="ANTHROPIC_BASE_URL")
+    streaming: bool = Field(default=True, validation_alias="SKILLFLEET_STREAMING")
+    models_file: Path | None = Field(default=None, validation_alias="SKILLFLEET_MODELS_FILE")
+    policy: str = Field(default="", validation_alias="SKILLFLEET_POLICY")
+    parallel_calls: int = Field(default=PARALLEL_CALLS, ge=1, le=1000, validation_alias="SKILLFLEET_PARALLEL_CALLS")
     slots: int = Field(default=32, ge=1, le=2000, validation_alias="SKILLFLEET_SLOTS")
     tenant_slots: int = Field(default=0, ge=0, validation_alias="SKILLFLEET_TENANT_SLOTS")
     queue_timeout_s: int = Field(default=120, ge=1, le=7 * 86400, validation_alias="SKILLFLEET_QUEUE_TIMEOUT_SECONDS")

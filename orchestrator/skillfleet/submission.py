@@ -11,7 +11,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from skillfleet_workers.wire.contract import DEFAULT_PRIORITY, DEFAULT_TENANT
 
-from .conversations.models import ConversationSpec, Limits, Problem
+from .conversations.limits import Limits, Problem
+from .conversations.models import ConversationSpec
 from .errors import BadRequestError
 from .llm.prompts import opening
 from .llm.scripted import load_script

@@ -4,8 +4,8 @@ import pytest
 from tests.conformance.ledgers import DONE, WORLDS, World, claimed, commit_steps, sequence, submitted
 from tests.conversation_steps import asks, list_skills, run_python, says
 
-from skillfleet.conversations.engine import MAX_STARTS
 from skillfleet.conversations.ledger import Claim, Nothing
+from skillfleet.conversations.lost_calls import MAX_STARTS
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import Event, Submitted, ToolFinished
 from skillfleet.conversations.schedule import LOST_AFTER_S, Sight, observe

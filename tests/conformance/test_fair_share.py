@@ -8,8 +8,9 @@ from tests.conformance.ledgers import DONE, WORLDS, World, claimed, commit_steps
 from tests.conversation_steps import asks, list_skills, make_spec, says
 
 from skillfleet.conversations.ledger import LEASE_S, Nothing, Written
-from skillfleet.conversations.models import ConversationSpec, ToolRun
+from skillfleet.conversations.models import ConversationSpec
 from skillfleet.conversations.moves import Submitted, ToolUnstarted
+from skillfleet.conversations.runs import ToolRun
 from skillfleet.conversations.schedule import LEAST_ROOM, OVERTAKEN_S, RESEND_AFTER_S, Rooms
 from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import CallRef

@@ -7,10 +7,11 @@ from tests.conformance.ledgers import DONE, WORLDS, World, claimed, commit_steps
 from tests.conversation_steps import asks, list_skills, run_python
 
 from skillfleet.conversations.dead import dead_report
-from skillfleet.conversations.engine import MAX_STARTS
 from skillfleet.conversations.ledger import Claim, Nothing
-from skillfleet.conversations.models import Conversation, ToolRun
+from skillfleet.conversations.lost_calls import MAX_STARTS
+from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import Event, Submitted
+from skillfleet.conversations.runs import ToolRun
 from skillfleet.conversations.schedule import Sight, observe
 from skillfleet_workers.wire.calls import CallResult
 from skillfleet_workers.wire.connection import RedisUrls

@@ -6,8 +6,9 @@ from tests.conformance.ledgers import DONE, WORLDS, RedisWorld, World, claimed
 from tests.conversation_steps import asks, list_skills, make_spec, run_python
 
 from skillfleet.conversations.engine import step
-from skillfleet.conversations.models import Conversation, ToolRun
+from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import Effect, Event, RunTool, Submitted, ToolUnstarted
+from skillfleet.conversations.runs import ToolRun
 from skillfleet.conversations.schedule import LEAST_ROOM, OVERTAKEN_S, Rooms
 from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.connection import RedisUrls

@@ -16,8 +16,9 @@ from tests.orchestrator.driver_parts import running
 
 from skillfleet.conversations.driver import Driver
 from skillfleet.conversations.ledger import FORMAT, Claim
-from skillfleet.conversations.models import Conversation, ToolRun
+from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.redis_ledger import RedisLedger
+from skillfleet.conversations.runs import ToolRun
 from skillfleet.conversations.schedule import LEAST_ROOMS, Rooms
 from skillfleet.events import EventType, LiveType
 from skillfleet.llm.scripted import ScriptedModel

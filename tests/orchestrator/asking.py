@@ -1,4 +1,4 @@
-"""Asking a model server through OpenAIModel, the real SDK and real HTTP."""
+"""Asking a model server through openai_model, the real SDK and real HTTP."""
 
 from typing import Any
 
@@ -6,15 +6,16 @@ from pydantic import SecretStr
 from tests.model_answers import MODEL, Answer, Answers
 from tests.model_server import KEY, ModelServer
 
+from skillfleet.conversations.limits import Problem
 from skillfleet.conversations.messages import (
     FunctionDefinition,
     Message,
     ToolDefinition,
 )
-from skillfleet.conversations.models import Problem
-from skillfleet.llm.base import ModelReply
-from skillfleet.llm.openai import OpenAIModel
+from skillfleet.llm.base import ModelReply, ModelRequest
+from skillfleet.llm.openai import openai_model
 from skillfleet.llm.prompts import opening
+from skillfleet.llm.provider import ProviderModel
 
 ASKED = opening("What is 6 * 7?")
 TOOLS = (
@@ -28,16 +29,16 @@ TOOLS = (
 )
 
 
-def model_of(server: ModelServer, **options: Any) -> OpenAIModel:
+def model_of(server: ModelServer, **options: Any) -> ProviderModel:
     given: dict[str, Any] = {"backoff_s": 0.001, **options}
-    return OpenAIModel(SecretStr(given.pop("key", KEY)), server.base_url, MODEL, **given)
+    return openai_model(SecretStr(given.pop("key", KEY)), server.base_url, MODEL, **given)
 
 
 def answered(
     answers: Answers, *, messages: tuple[Message, ...] = ASKED, timeout_s: float = 30, **options: Any
 ) -> tuple[ModelReply | Problem, ModelServer]:
     with ModelServer(answers) as server:
-        return model_of(server, **options).reply(messages, TOOLS, timeout_s=timeout_s), server
+        return model_of(server, **options).reply(ModelRequest(messages, TOOLS, timeout_s)), server
 
 
 def reply_to(answer: Answer, **options: Any) -> ModelReply:

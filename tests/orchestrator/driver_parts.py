@@ -9,14 +9,16 @@ from queue import Empty, Queue
 
 from skillfleet.conversations.asking import Catalogs
 from skillfleet.conversations.driver import Driver
+from skillfleet.conversations.limits import Problem
 from skillfleet.conversations.memory_calls import MemoryCallLedger
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.memory_store import MemoryStore
-from skillfleet.conversations.messages import Message, ToolDefinition
-from skillfleet.conversations.models import Conversation, ConversationSpec, Problem, ToolRun
+from skillfleet.conversations.messages import Message
+from skillfleet.conversations.models import Conversation, ConversationSpec
+from skillfleet.conversations.runs import ToolRun
 from skillfleet.conversations.schedule import LEAST_ROOM, Rooms
 from skillfleet.events import Entry
-from skillfleet.llm.base import LanguageModel, ModelReply
+from skillfleet.llm.base import Hear, LanguageModel, ModelReply, ModelRequest, deaf
 from skillfleet.llm.scripted import ScriptedModel
 from skillfleet_workers.wire.calls import CallResult
 from skillfleet_workers.wire.contract import CallRef
@@ -31,9 +33,7 @@ class HeldModel:
         self.asked, self.go_on = threading.Event(), threading.Event()
         self._text = text
 
-    def reply(
-        self, messages: tuple[Message, ...], tools: tuple[ToolDefinition, ...], *, timeout_s: float
-    ) -> ModelReply | Problem:
+    def reply(self, request: ModelRequest, hear: Hear = deaf) -> ModelReply | Problem:
         self.asked.set()
         assert self.go_on.wait(2 * PATIENCE_S)
         return ModelReply(Message(role="assistant", content=self._text))

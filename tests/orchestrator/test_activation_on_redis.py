@@ -17,8 +17,9 @@ from skillfleet.app import models_of
 from skillfleet.conversations.driver import Driver
 from skillfleet.conversations.memory_calls import MemoryCallLedger
 from skillfleet.conversations.memory_store import MemoryStore
-from skillfleet.conversations.models import Conversation, ToolRun
+from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.redis_ledger import RedisLedger
+from skillfleet.conversations.runs import ToolRun
 from skillfleet.settings import OrchestratorSettings
 from skillfleet_workers.wire.calls import CallLedger, CallResult
 from skillfleet_workers.wire.connection import RedisUrls

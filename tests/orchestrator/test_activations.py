@@ -9,7 +9,8 @@ from tests.skill_snapshots import activated, governing, published, snapshot, und
 from skillfleet.conversations.activations import first_used
 from skillfleet.conversations.descent import continued, forked, retried
 from skillfleet.conversations.engine import step
-from skillfleet.conversations.models import Conversation, ConversationSpec, Problem
+from skillfleet.conversations.limits import Problem
+from skillfleet.conversations.models import Conversation, ConversationSpec
 from skillfleet.conversations.moves import (
     CallModel,
     CancelRequested,

@@ -8,11 +8,12 @@ from tests.orchestrator.driver_parts import Place
 from tests.skill_snapshots import Shelf, activated, governing, published, snapshot, under
 
 from skillfleet.conversations.asking import Asking
-from skillfleet.conversations.messages import Message, ToolDefinition
-from skillfleet.conversations.models import Conversation, ConversationSpec, Problem
+from skillfleet.conversations.limits import Problem
+from skillfleet.conversations.messages import Message
+from skillfleet.conversations.models import Conversation, ConversationSpec
 from skillfleet.conversations.moves import ModelFailed, ModelReplied
 from skillfleet.conversations.schedule import WORKER_WAIT_S
-from skillfleet.llm.base import LanguageModel, ModelReply
+from skillfleet.llm.base import Hear, LanguageModel, ModelReply, ModelRequest, deaf
 from skillfleet_workers.wire.calls import CallResult
 from skillfleet_workers.wire.contract import ACTIVATE, UsedSkill
 
@@ -32,11 +33,9 @@ class Asked:
         self.models.append(spec.model)
         return self
 
-    def reply(
-        self, messages: tuple[Message, ...], tools: tuple[ToolDefinition, ...], *, timeout_s: float
-    ) -> ModelReply | Problem:
-        self.systems.append(messages[0].content or "")
-        self.tools.append({tool.function.name for tool in tools})
+    def reply(self, request: ModelRequest, hear: Hear = deaf) -> ModelReply | Problem:
+        self.systems.append(request.messages[0].content or "")
+        self.tools.append({tool.function.name for tool in request.tools})
         reply = self._replies.pop(0)
         return ModelReply(reply) if isinstance(reply, Message) else reply
 
@@ -75,11 +74,9 @@ def test_a_conversation_keeps_to_the_skills_that_it_began_with(place: Place) -> 
     shelf = Shelf(PDF)
 
     class Changing(Asked):
-        def reply(
-            self, messages: tuple[Message, ...], tools: tuple[ToolDefinition, ...], *, timeout_s: float
-        ) -> ModelReply | Problem:
+        def reply(self, request: ModelRequest, hear: Hear = deaf) -> ModelReply | Problem:
             shelf.publish(LAB)
-            return super().reply(messages, tools, timeout_s=timeout_s)
+            return super().reply(request, hear)
 
     model = Changing(asks(list_skills()).message, says("42").message, says("43").message)
     accept(place)
@@ -107,11 +104,9 @@ def test_without_a_worker_it_begins_then_and_is_pinned_by_the_turn_that_sees_one
     shelf = Shelf()
 
     class Coming(Asked):
-        def reply(
-            self, messages: tuple[Message, ...], tools: tuple[ToolDefinition, ...], *, timeout_s: float
-        ) -> ModelReply | Problem:
+        def reply(self, request: ModelRequest, hear: Hear = deaf) -> ModelReply | Problem:
             shelf.publish(PDF)
-            return super().reply(messages, tools, timeout_s=timeout_s)
+            return super().reply(request, hear)
 
     model = Coming(asks(list_skills()).message, asks(list_skills("b")).message, says("42").message)
     accept(place)

@@ -11,8 +11,9 @@ from tests.conversation_steps import asks, awaiting_model, run_python
 
 from skillfleet.calls import CeleryCalls
 from skillfleet.catalogs import FRESH_S, Catalogs
-from skillfleet.conversations.models import Conversation, ToolRun
+from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import ToolFinished
+from skillfleet.conversations.runs import ToolRun
 from skillfleet.conversations.schedule import Rooms
 from skillfleet_workers.wire.blobs import Blobs
 from skillfleet_workers.wire.celery import make_celery

@@ -21,7 +21,8 @@ from tests.openai_rules import why_refused
 
 from skillfleet.conversations.descent import continued, forked, retried
 from skillfleet.conversations.engine import step
-from skillfleet.conversations.models import Conversation, ConversationSpec, Problem
+from skillfleet.conversations.limits import Problem
+from skillfleet.conversations.models import Conversation, ConversationSpec
 from skillfleet.conversations.moves import CancelRequested, DeadlinePassed, Event, ModelFailed, Paused, Submitted
 from skillfleet_workers.wire.contract import ScriptTool
 

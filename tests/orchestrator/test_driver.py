@@ -10,12 +10,13 @@ from tests.conversation_steps import make_spec
 from tests.orchestrator.driver_parts import PATIENCE_S, HeldModel, Place
 
 from skillfleet.conversations.ledger import LEASE_S, Claim, Nothing, Written
+from skillfleet.conversations.limits import Problem
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.memory_store import MemoryStore
-from skillfleet.conversations.messages import Message, ToolDefinition, transcript_problem
-from skillfleet.conversations.models import Conversation, Problem
+from skillfleet.conversations.messages import Message, transcript_problem
+from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.schedule import LOST_AFTER_S, RESEND_AFTER_S
-from skillfleet.llm.base import ModelReply
+from skillfleet.llm.base import Hear, ModelReply, ModelRequest, deaf
 
 LIST = {"tool": "list_skills", "as": "listed"}
 RUN = {"tool": "run_python_script", "arguments": {"skill_name": "calculator", "script": "print(1)"}}
@@ -61,9 +62,7 @@ def test_two_slots_ask_two_models_at_once(place: Place) -> None:
     together = threading.Barrier(2, timeout=PATIENCE_S)
 
     class Meeting:
-        def reply(
-            self, messages: tuple[Message, ...], tools: tuple[ToolDefinition, ...], *, timeout_s: float
-        ) -> ModelReply:
+        def reply(self, request: ModelRequest, hear: Hear = deaf) -> ModelReply:
             together.wait()
             return ModelReply(Message(role="assistant", content="met"))
 
@@ -149,10 +148,8 @@ def test_cancelling_stops_calls_that_are_out(place: Place) -> None:
 
 def test_a_conversation_whose_model_outlasts_the_deadline_expires(place: Place) -> None:
     class Slow:
-        def reply(
-            self, messages: tuple[Message, ...], tools: tuple[ToolDefinition, ...], *, timeout_s: float
-        ) -> ModelReply:
-            threading.Event().wait(timeout_s)
+        def reply(self, request: ModelRequest, hear: Hear = deaf) -> ModelReply:
+            threading.Event().wait(request.timeout_s)
             return ModelReply(Message(role="assistant", content="too late"))
 
     submit(place, timeout_s=0.1)

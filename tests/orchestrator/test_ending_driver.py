@@ -12,11 +12,12 @@ from tests.orchestrator.driver_parts import PATIENCE_S, HeldModel, Place
 from skillfleet.conversations.driver import Driver
 from skillfleet.conversations.ledger import Claim, Nothing, Written
 from skillfleet.conversations.memory_ledger import MemoryLedger
-from skillfleet.conversations.messages import Message, ToolCall, ToolDefinition
-from skillfleet.conversations.models import Conversation, ToolRun
+from skillfleet.conversations.messages import Message, ToolCall
+from skillfleet.conversations.models import Conversation
+from skillfleet.conversations.runs import ToolRun
 from skillfleet.conversations.schedule import LEAST_ROOMS, Rooms
 from skillfleet.events import Told
-from skillfleet.llm.base import ModelReply
+from skillfleet.llm.base import Hear, ModelReply, ModelRequest, deaf
 
 
 @pytest.fixture
@@ -31,10 +32,8 @@ class Asks(HeldModel):
         super().__init__()
         self._calls = calls
 
-    def reply(
-        self, messages: tuple[Message, ...], tools: tuple[ToolDefinition, ...], *, timeout_s: float
-    ) -> ModelReply:
-        super().reply(messages, tools, timeout_s=timeout_s)
+    def reply(self, request: ModelRequest, hear: Hear = deaf) -> ModelReply:
+        super().reply(request, hear)
         return ModelReply(Message(role="assistant", tool_calls=self._calls))
 
 

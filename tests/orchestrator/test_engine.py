@@ -19,9 +19,11 @@ from tests.conversation_steps import (
     says,
 )
 
-from skillfleet.conversations.engine import pending, step, wanted
+from skillfleet.conversations.ending import pending
+from skillfleet.conversations.engine import step, wanted
+from skillfleet.conversations.limits import Problem, Usage
 from skillfleet.conversations.messages import Message, transcript_problem
-from skillfleet.conversations.models import Conversation, Problem, Usage
+from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import (
     CallModel,
     CancelRequested,

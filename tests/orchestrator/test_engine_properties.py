@@ -8,9 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conversation_steps import NOW, asks, call, finished, list_skills, queued, run_python, says
 
-from skillfleet.conversations.engine import MAX_STARTS, pending, step
+from skillfleet.conversations.ending import pending
+from skillfleet.conversations.engine import step
+from skillfleet.conversations.limits import Problem
+from skillfleet.conversations.lost_calls import MAX_STARTS
 from skillfleet.conversations.messages import Message, ToolCall, transcript_problem
-from skillfleet.conversations.models import Conversation, Problem
+from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import (
     CallModel,
     CancelRequested,

@@ -14,9 +14,10 @@ from skillfleet.conversations.asking import Asking
 from skillfleet.conversations.descent import continued
 from skillfleet.conversations.engine import step
 from skillfleet.conversations.ledger import LEASE_S, Accepted
+from skillfleet.conversations.limits import Limits, Problem
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.messages import Message, transcript_problem
-from skillfleet.conversations.models import Conversation, ConversationSpec, Limits, Problem
+from skillfleet.conversations.models import Conversation, ConversationSpec
 from skillfleet.conversations.moves import CancelRequested, ChildFinished, Paused, StartChild, ToolFinished
 from skillfleet.conversations.report import report
 from skillfleet.conversations.schedule import CHILD_LOOK_S

@@ -4,7 +4,8 @@ import json
 
 from tests.conversation_steps import NOW, after, awaiting_calls, finished, list_skills, run_python
 
-from skillfleet.conversations.engine import MAX_STARTS, step
+from skillfleet.conversations.engine import step
+from skillfleet.conversations.lost_calls import MAX_STARTS
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import CallModel, RunTool, ToolFailed, ToolFinished, ToolLost, ToolUnstarted
 

@@ -14,9 +14,10 @@ from tests.model_answers import MODEL, Completion, plays
 from tests.model_server import KEY, ModelServer
 from tests.openai_rules import why_refused
 
-from skillfleet.llm.base import ModelReply
-from skillfleet.llm.openai import OpenAIModel
+from skillfleet.llm.base import ModelReply, ModelRequest
+from skillfleet.llm.openai import openai_model
 from skillfleet.llm.prompts import opening
+from skillfleet.llm.provider import ProviderModel
 from skillfleet.llm.scripted import ScriptedModel
 
 SYSTEM = {"role": "system", "content": "s"}
@@ -108,11 +109,11 @@ def test_invalid_tools_are_refused(tools: list[Any]) -> None:
     assert why_refused({"model": MODEL, "messages": [USER], "tools": tools})
 
 
-def converse(model: OpenAIModel) -> tuple[Any, ...]:
+def converse(model: ProviderModel) -> tuple[Any, ...]:
     """What the model says, as long as it calls tools that bring 42."""
     messages, said = opening("go"), []
     while True:
-        outcome = model.reply(messages, (), timeout_s=30)
+        outcome = model.reply(ModelRequest(messages, (), 30))
         assert isinstance(outcome, ModelReply), outcome
         said.append(outcome.message)
         if not outcome.message.tool_calls:
@@ -125,7 +126,7 @@ def converse(model: OpenAIModel) -> tuple[Any, ...]:
 
 def test_a_script_is_played_over_the_wire() -> None:
     with ModelServer(plays(ScriptedModel.of(SCRIPT))) as server:
-        said = converse(OpenAIModel(SecretStr(KEY), server.base_url, MODEL))
+        said = converse(openai_model(SecretStr(KEY), server.base_url, MODEL))
     assert [message.content for message in said] == [None, "It is 42."]
 
 
@@ -138,7 +139,7 @@ def test_it_runs_on_its_own(tmp_path: Path) -> None:
         try:
             assert process.stdout is not None
             address = process.stdout.readline().strip()
-            said = converse(OpenAIModel(SecretStr("any key"), address, MODEL))
+            said = converse(openai_model(SecretStr("any key"), address, MODEL))
         finally:
             process.terminate()
     assert said[-1].content == "It is 42."

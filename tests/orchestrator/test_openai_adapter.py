@@ -1,4 +1,4 @@
-"""OpenAIModel: what it sends, what it understands, what it says when it can't."""
+"""openai_model: what it sends, what it understands, what it says when it can't."""
 
 import json
 import logging
@@ -14,15 +14,15 @@ from tests.model_answers import MODEL, Answer, Completion, Raw, failure
 from tests.model_server import KEY, ModelServer
 from tests.orchestrator.asking import ASKED, TOOLS, answered, model_of, problem_of, reply_to
 
+from skillfleet.conversations.limits import Problem, Usage
 from skillfleet.conversations.messages import (
     FunctionCall,
     Message,
     ToolCall,
     transcript_problem,
 )
-from skillfleet.conversations.models import Problem, Usage
-from skillfleet.llm.base import ModelReply
-from skillfleet.llm.openai import OpenAIModel
+from skillfleet.llm.base import ModelReply, ModelRequest
+from skillfleet.llm.openai import openai_model
 from skillfleet.llm.prompts import opening
 
 
@@ -65,7 +65,7 @@ def test_the_transcript_goes_out_as_it_stands_with_the_key_and_the_tools() -> No
 
 def test_without_tools_the_parameter_is_left_out() -> None:
     with ModelServer([Completion("42")]) as server:
-        outcome = model_of(server).reply(ASKED, (), timeout_s=30)
+        outcome = model_of(server).reply(ModelRequest(ASKED, (), 30))
     assert isinstance(outcome, ModelReply), outcome
     assert "tools" not in server.received[0].body
 
@@ -146,8 +146,8 @@ def test_what_trying_again_cannot_mend_is_told_at_once(answer: Answer, code: str
 def test_an_address_where_nobody_listens_is_named() -> None:
     with ModelServer() as server:
         address = server.base_url
-    model = OpenAIModel(SecretStr(KEY), address, MODEL, max_retries=1, backoff_s=0.001)
-    outcome = model.reply(ASKED, (), timeout_s=30)
+    model = openai_model(SecretStr(KEY), address, MODEL, max_retries=1, backoff_s=0.001)
+    outcome = model.reply(ModelRequest(ASKED, (), 30))
     assert isinstance(outcome, Problem)
     assert outcome.code == "model_unreachable"
     assert address in outcome.message
@@ -170,14 +170,14 @@ def test_an_address_where_nobody_listens_is_named() -> None:
     ],
 )
 def test_an_address_that_is_no_url_is_a_problem(address: str) -> None:
-    outcome = OpenAIModel(SecretStr(KEY), address, MODEL).reply(ASKED, (), timeout_s=30)
+    outcome = openai_model(SecretStr(KEY), address, MODEL).reply(ModelRequest(ASKED, (), 30))
     assert isinstance(outcome, Problem)
     assert outcome.code == "model_unreachable"
 
 
 @pytest.mark.parametrize("key", ["", "  ", "sk-\nx", "sk-é"])
 def test_a_key_that_no_header_can_carry_is_a_problem(key: str) -> None:
-    outcome = OpenAIModel(SecretStr(key), "http://127.0.0.1:9/v1", MODEL).reply(ASKED, (), timeout_s=30)
+    outcome = openai_model(SecretStr(key), "http://127.0.0.1:9/v1", MODEL).reply(ModelRequest(ASKED, (), 30))
     assert isinstance(outcome, Problem)
     assert outcome.code == "model_key_rejected"
     assert not key.strip() or key not in outcome.message
@@ -188,20 +188,20 @@ def test_the_key_stands_in_no_message_log_or_repr(caplog: pytest.LogCaptureFixtu
     caplog.set_level(logging.DEBUG)
     with ModelServer([Completion("never")]) as server:
         model = model_of(server, key=f"{secret}\n")
-        outcome = model.reply(ASKED, (), timeout_s=30)
+        outcome = model.reply(ModelRequest(ASKED, (), 30))
     assert isinstance(outcome, Problem)
     assert server.received[0].headers["authorization"] == f"Bearer {secret}"
     assert "Incorrect API key provided: [key]" in outcome.message
     logged = "\n".join(f"{record.getMessage()} {record.args}" for record in caplog.records)
     assert "127.0.0.1" in logged
-    for shown in (logged, str(outcome), repr(outcome), repr(model), str(vars(model)), repr(model._client)):
+    for shown in (logged, str(outcome), repr(outcome), repr(model), str(vars(model)), repr(model._wire)):
         assert secret not in shown
 
 
 def test_a_key_deep_in_a_long_error_is_gone_before_the_error_is_cut_to_length() -> None:
     secret = "sk-" + "0123456789" * 10
     with ModelServer([failure(400, "x" * 250 + secret)], key=secret) as server:
-        outcome = model_of(server, key=secret).reply(ASKED, (), timeout_s=30)
+        outcome = model_of(server, key=secret).reply(ModelRequest(ASKED, (), 30))
     assert isinstance(outcome, Problem)
     assert "x[key]" in outcome.message
     assert secret[:10] not in outcome.message
@@ -218,7 +218,7 @@ def test_many_threads_share_one_model_and_each_gets_its_own_answer() -> None:
     with ModelServer(moody) as server, ThreadPoolExecutor(64) as threads:
         model = model_of(server, max_retries=100)
         asked = [f"question {n}" for n in range(256)]
-        replies = list(threads.map(lambda text: model.reply(opening(text), TOOLS, timeout_s=60), asked))
+        replies = list(threads.map(lambda text: model.reply(ModelRequest(opening(text), TOOLS, 60)), asked))
         connections = len(server.connections)
     texts = [reply.message.content for reply in replies if isinstance(reply, ModelReply)]
     assert texts == [f"echo {text}" for text in asked]
@@ -230,10 +230,10 @@ def test_the_sdk_is_imported_with_the_first_reply_and_not_before() -> None:
 import sys
 from pydantic import SecretStr
 from skillfleet.llm.prompts import opening
-from skillfleet.llm.openai import OpenAIModel
-model = OpenAIModel(SecretStr("sk-x"), "http://127.0.0.1:9/v1", "m")
+from skillfleet.llm.openai import openai_model
+model = openai_model(SecretStr("sk-x"), "http://127.0.0.1:9/v1", "m")
 assert "openai" not in sys.modules
-model.reply(opening("Hello?"), (), timeout_s=0.5)
+model.reply(ModelRequest(opening("Hello?"), (), 0.5))
 assert "openai" in sys.modules
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""OpenAIModel: what it tries again, how long it waits, when it stops."""
+"""openai_model: what it tries again, how long it waits, when it stops."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -8,7 +8,7 @@ import pytest
 from tests.model_answers import Answer, Completion, Hang, Raw, failure
 from tests.orchestrator.asking import answered, problem_of, reply_to
 
-from skillfleet.conversations.models import Problem
+from skillfleet.conversations.limits import Problem
 from skillfleet.llm.base import ModelReply
 
 

@@ -15,7 +15,8 @@ from tests.conversation_steps import (
 )
 from tests.orchestrator.driver_parts import HeldModel, Place
 
-from skillfleet.conversations.engine import pending, step, wanted
+from skillfleet.conversations.ending import pending
+from skillfleet.conversations.engine import step, wanted
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import (
     CallModel,

@@ -10,9 +10,10 @@ from tests.conversation_steps import awaiting_model, call, last_effects
 from tests.forked_skills import ACTIVATED, RESEARCH
 
 from skillfleet.conversations.engine import step
-from skillfleet.conversations.models import ConversationSpec, Problem
+from skillfleet.conversations.limits import Problem
+from skillfleet.conversations.models import ConversationSpec
 from skillfleet.conversations.moves import StartChild, ToolFinished
-from skillfleet.llm.base import ModelReply
+from skillfleet.llm.base import ModelReply, ModelRequest
 from skillfleet.llm.scripted import ScriptedModel, load_script
 
 SAYS = [{"text": "It is done."}]
@@ -29,7 +30,7 @@ def child_of(script: dict[str, Any]) -> ConversationSpec:
 
 def said(spec: ConversationSpec) -> ModelReply | Problem:
     assert spec.script is not None
-    return ScriptedModel.of(spec.script, spec.script_start).reply(spec.opening, (), timeout_s=5)
+    return ScriptedModel.of(spec.script, spec.script_start).reply(ModelRequest(spec.opening, (), 5))
 
 
 def test_a_child_plays_the_replies_that_its_skill_has() -> None:

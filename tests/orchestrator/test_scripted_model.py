@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from skillfleet.conversations.limits import Problem, Usage
 from skillfleet.conversations.messages import Message, transcript_problem
-from skillfleet.conversations.models import Problem, Usage
-from skillfleet.llm.base import ModelReply
+from skillfleet.llm.base import ModelReply, ModelRequest
 from skillfleet.llm.prompts import opening
 from skillfleet.llm.scripted import ScriptedModel, load_script
 
@@ -26,7 +26,7 @@ def play(replies: list[dict[str, Any]], results: dict[str, str] | None = None) -
     model = ScriptedModel.of({"replies": replies})
     messages = opening("go")
     for _ in replies:
-        outcome = model.reply(messages, (), timeout_s=5)
+        outcome = model.reply(ModelRequest(messages, (), 5))
         assert isinstance(outcome, ModelReply), outcome
         messages += (outcome.message,)
         for asked in outcome.message.tool_calls or ():
@@ -44,7 +44,7 @@ def answer(text: str, results: dict[str, str] | None = None) -> str | None:
 def refused(text: str, results: dict[str, str] | None = None) -> Problem:
     model = ScriptedModel.of({"replies": [{"calls": [call("a", tool="run")]}, {"text": text}]})
     messages = play([{"calls": [call("a", tool="run")]}], results)
-    outcome = model.reply(messages, (), timeout_s=5)
+    outcome = model.reply(ModelRequest(messages, (), 5))
     assert isinstance(outcome, Problem)
     return outcome
 
@@ -60,7 +60,7 @@ def test_replies_come_in_order_with_deterministic_call_ids() -> None:
 def test_the_same_transcript_gets_the_same_reply_from_any_instance() -> None:
     replies: list[dict[str, Any]] = [{"calls": [call("a")]}, {"text": "${a.json.mean}"}]
     messages = play(replies)[:-1]
-    one, two = (ScriptedModel.of({"replies": replies}).reply(messages, (), timeout_s=5) for _ in range(2))
+    one, two = (ScriptedModel.of({"replies": replies}).reply(ModelRequest(messages, (), 5)) for _ in range(2))
     assert one == two == ModelReply(Message(role="assistant", content="3.5"), Usage())
 
 
@@ -120,14 +120,14 @@ def test_a_failed_run_shows_its_own_stdout_and_no_json() -> None:
 
 def test_a_result_can_be_quoted_only_after_it_came_back() -> None:
     model = ScriptedModel.of({"replies": [{"text": "${a}", "calls": [call("a")]}]})
-    outcome = model.reply(opening("go"), (), timeout_s=5)
+    outcome = model.reply(ModelRequest(opening("go"), (), 5))
     assert isinstance(outcome, Problem)
     assert outcome.code == "script_reference"
 
 
 def test_a_conversation_that_outlives_its_script_is_a_problem() -> None:
     replies = [{"calls": [call()]}]
-    outcome = ScriptedModel.of({"replies": replies}).reply(play(replies), (), timeout_s=5)
+    outcome = ScriptedModel.of({"replies": replies}).reply(ModelRequest(play(replies), (), 5))
     assert isinstance(outcome, Problem)
     assert outcome.code == "script_exhausted"
     assert outcome.fix
@@ -137,14 +137,14 @@ def test_a_script_that_is_named_anew_begins_behind_what_was_said_before() -> Non
     before = (*opening("Hi."), Message(role="assistant", content="Hello."), Message(role="user", content="And now?"))
     script = {"replies": [{"calls": [call("it")]}, {"text": "${it}"}]}
     model = ScriptedModel.of(script, start=1)
-    first = model.reply(before, (), timeout_s=1)
+    first = model.reply(ModelRequest(before, (), 1))
     assert isinstance(first, ModelReply)
     (asked,) = first.message.tool_calls or ()
     brought = Message(role="tool", tool_call_id=asked.id, content="brought")
-    second = model.reply((*before, first.message, brought), (), timeout_s=1)
+    second = model.reply(ModelRequest((*before, first.message, brought), (), 1))
     assert isinstance(second, ModelReply)
     assert second.message.content == "brought"
-    spent = model.reply((*before, first.message, brought, second.message), (), timeout_s=1)
+    spent = model.reply(ModelRequest((*before, first.message, brought, second.message), (), 1))
     assert isinstance(spent, Problem)
     assert spent.code == "script_exhausted"
 
@@ -166,9 +166,9 @@ def test_arguments_written_as_text_are_sent_as_they_are() -> None:
 def test_a_model_that_takes_its_time_is_late_past_the_timeout() -> None:
     model = ScriptedModel.of({"replies": [{"text": "slow", "delay_s": 0.2}]})
     start = time.monotonic()
-    assert isinstance(model.reply(opening("go"), (), timeout_s=5), ModelReply)
+    assert isinstance(model.reply(ModelRequest(opening("go"), (), 5)), ModelReply)
     assert time.monotonic() - start >= 0.2
-    late = model.reply(opening("go"), (), timeout_s=0.05)
+    late = model.reply(ModelRequest(opening("go"), (), 0.05))
     assert isinstance(late, Problem)
     assert late.code == "model_timeout"
 
@@ -191,7 +191,7 @@ def test_a_script_file_survives_the_journey_as_json(tmp_path: Path) -> None:
     assert script["replies"][0]["calls"][0]["as"] == "a"
     (tmp_path / "demo.json").write_text(json.dumps(script))
     assert load_script(tmp_path / "demo.json") == script
-    first = ScriptedModel.of(script).reply(opening("go"), (), timeout_s=5)
+    first = ScriptedModel.of(script).reply(ModelRequest(opening("go"), (), 5))
     assert isinstance(first, ModelReply)
     assert first.message.content == "Looking."
 

@@ -17,10 +17,9 @@ from tests.conversation_steps import (
 from tests.openai_rules import why_refused
 from tests.orchestrator.driver_parts import Place
 
-from skillfleet.conversations.messages import Message, ToolDefinition
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import RunTool, ToolFinished, ToolLost
-from skillfleet.llm.base import ModelReply
+from skillfleet.llm.base import Hear, ModelReply, ModelRequest, deaf
 from skillfleet.tools.definitions import MAX_SCHEMA_CHARS, all_definitions, offered
 from skillfleet.tools.scripts import MAX_SCRIPTS, with_scripts
 from skillfleet_workers.wire.calls import CallResult
@@ -134,10 +133,8 @@ def test_the_model_sees_them_in_its_next_turn() -> None:
     replies = [asks(READS_PDF).message, says("Done.").message]
 
     class Model:
-        def reply(
-            self, messages: tuple[Message, ...], tools: tuple[ToolDefinition, ...], *, timeout_s: float
-        ) -> ModelReply:
-            seen.append({tool.function.name for tool in tools})
+        def reply(self, request: ModelRequest, hear: Hear = deaf) -> ModelReply:
+            seen.append({tool.function.name for tool in request.tools})
             return ModelReply(replies[len(seen) - 1])
 
     place = Place()

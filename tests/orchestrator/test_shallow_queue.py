@@ -4,7 +4,9 @@ import pytest
 from tests.conversation_steps import make_spec
 from tests.orchestrator.driver_parts import PATIENCE_S, HeldModel, Place
 
-from skillfleet.conversations.models import Conversation, ConversationSpec, Problem, ToolRun
+from skillfleet.conversations.limits import Problem
+from skillfleet.conversations.models import Conversation, ConversationSpec
+from skillfleet.conversations.runs import ToolRun
 from skillfleet.conversations.schedule import LEAST_ROOM
 from skillfleet.llm.base import LanguageModel
 from skillfleet.llm.scripted import ScriptedModel

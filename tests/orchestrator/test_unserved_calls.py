@@ -8,8 +8,9 @@ from tests.conversation_steps import NOW, awaiting_calls, list_skills, run_pytho
 
 from skillfleet.conversations.ledger import Claim
 from skillfleet.conversations.memory_ledger import MemoryLedger, MemoryStore
-from skillfleet.conversations.models import Conversation, ToolRun
+from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import CallModel, Event, RunTool, ToolFinished, ToolUnstarted
+from skillfleet.conversations.runs import ToolRun
 from skillfleet.conversations.schedule import (
     PLACED_LOOK_S,
     QUEUE_TIMEOUT_S,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from skillfleet.conversations.engine import MAX_STARTS
+from skillfleet.conversations.lost_calls import MAX_STARTS
 from skillfleet.conversations.memory_store import MemoryStore
 from skillfleet.conversations.messages import Message, transcript_problem
 from skillfleet.conversations.models import TERMINAL, Conversation

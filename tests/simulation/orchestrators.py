@@ -8,12 +8,13 @@ import redis
 
 from skillfleet.conversations.driver import IDLE_S, Driver
 from skillfleet.conversations.ledger import LEASE_S, Accepted, Claim, Ledger, Nothing, Written
+from skillfleet.conversations.limits import Problem
 from skillfleet.conversations.memory_ledger import MemoryLedger
-from skillfleet.conversations.messages import Message, ToolDefinition
-from skillfleet.conversations.models import Conversation, ConversationSpec, Problem, ToolRun
+from skillfleet.conversations.models import Conversation, ConversationSpec
+from skillfleet.conversations.runs import ToolRun
 from skillfleet.conversations.schedule import LEAST_ROOMS, Rooms
 from skillfleet.events import Told
-from skillfleet.llm.base import ModelReply
+from skillfleet.llm.base import Hear, ModelReply, ModelRequest, deaf
 
 from .place import Place
 from .stories import written_reply
@@ -124,12 +125,10 @@ class SimulatedModel:
     def __init__(self, orchestrator: "Orchestrator", spec: ConversationSpec) -> None:
         self._orchestrator, self._spec = orchestrator, spec
 
-    def reply(
-        self, messages: tuple[Message, ...], tools: tuple[ToolDefinition, ...], *, timeout_s: float
-    ) -> ModelReply | Problem:
+    def reply(self, request: ModelRequest, hear: Hear = deaf) -> ModelReply | Problem:
         place, process = self._orchestrator.place, self._orchestrator.process
         world, weather = place.world, place.weather
-        turn = 1 + sum(message.role == "assistant" for message in messages)
+        turn = 1 + sum(message.role == "assistant" for message in request.messages)
         fence = self._orchestrator.fence_here()
         place.trouble(process, f"before it can ask the model of {self._spec.id}")
         place.invariants.asked(self._spec.id, turn, fence)
@@ -137,11 +136,11 @@ class SimulatedModel:
         hangs = world.chance(weather.model_hangs)
         think_s = world.random.uniform(20, 120) if world.chance(weather.model_slow) else world.random.uniform(0, 2)
         if hangs:
-            world.sleep(min(timeout_s, 300.0))
+            world.sleep(min(request.timeout_s, 300.0))
         else:
-            world.sleep(min(timeout_s, think_s))
+            world.sleep(min(request.timeout_s, think_s))
         place.trouble(process, f"after the model of {self._spec.id} replied")
-        return written_reply(self._spec, messages)
+        return written_reply(self._spec, request.messages)
 
 
 class Orchestrator:

@@ -9,7 +9,8 @@ import redis
 
 from skillfleet.conversations.ledger import LEASE_S
 from skillfleet.conversations.memory_store import CallPlaces, MemoryStore
-from skillfleet.conversations.models import Conversation, ToolRun
+from skillfleet.conversations.models import Conversation
+from skillfleet.conversations.runs import ToolRun
 from skillfleet.conversations.schedule import LOST_AFTER_S, Rooms
 from skillfleet_workers.wire.contract import CallMessage
 

@@ -7,8 +7,9 @@ from skillfleet.conversations.driver import Driver
 from skillfleet.conversations.ledger import Claim, Nothing, Written
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.memory_store import Kept
-from skillfleet.conversations.models import Conversation, ToolRun
+from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import Effect, RunTool
+from skillfleet.conversations.runs import ToolRun
 from skillfleet.conversations.schedule import LEAST_ROOMS, Rooms, Sight
 from skillfleet.events import Told
 

@@ -11,8 +11,9 @@ from tests.conversation_steps import make_spec
 from tests.forked_skills import RESEARCH
 
 from skillfleet.conversations.engine import step
+from skillfleet.conversations.limits import Limits, Problem
 from skillfleet.conversations.messages import Message
-from skillfleet.conversations.models import Conversation, ConversationSpec, Limits, Problem
+from skillfleet.conversations.models import Conversation, ConversationSpec
 from skillfleet.conversations.moves import (
     ChildFinished,
     Event,

@@ -19,12 +19,13 @@ from tests.simulation.world import Process, World
 
 from skillfleet.conversations.driver import Driver
 from skillfleet.conversations.ledger import LEASE_S, Claim
+from skillfleet.conversations.limits import Problem
 from skillfleet.conversations.memory_calls import MemoryCallLedger
 from skillfleet.conversations.memory_ledger import MemoryLedger
-from skillfleet.conversations.messages import Message, ToolDefinition
-from skillfleet.conversations.models import Conversation, ConversationSpec, Problem, ToolRun
+from skillfleet.conversations.models import Conversation, ConversationSpec
+from skillfleet.conversations.runs import ToolRun
 from skillfleet.conversations.schedule import LOST_AFTER_S, RESEND_AFTER_S, Rooms
-from skillfleet.llm.base import ModelReply
+from skillfleet.llm.base import Hear, ModelReply, ModelRequest, deaf
 from skillfleet_workers.wire.calls import CallResult
 from skillfleet_workers.wire.contract import CallMessage, CallRef
 
@@ -42,10 +43,8 @@ class Writer:
     def __init__(self, spec: ConversationSpec) -> None:
         self._spec = spec
 
-    def reply(
-        self, messages: tuple[Message, ...], tools: tuple[ToolDefinition, ...], *, timeout_s: float
-    ) -> ModelReply | Problem:
-        return written_reply(self._spec, messages)
+    def reply(self, request: ModelRequest, hear: Hear = deaf) -> ModelReply | Problem:
+        return written_reply(self._spec, request.messages)
 
 
 class Machine(RuleBasedStateMachine):

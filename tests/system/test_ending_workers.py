@@ -11,7 +11,7 @@ from tests.system.fleet import wait_for
 from tests.system.replies import Held, call, holding
 from tests.system.standing_fleet import StandingFleet, code_of, standing_fleet
 
-from skillfleet.conversations.models import ToolRun
+from skillfleet.conversations.runs import ToolRun
 from skillfleet.fleet import Fleet
 from skillfleet_workers.watchdog import STALLED_EXIT
 from skillfleet_workers.wire import keys

@@ -12,8 +12,8 @@ from tests.system.conftest import Shared
 from tests.system.fleet import wait_for
 from tests.system.replies import Call, Held, call
 
-from skillfleet.conversations.engine import MAX_STARTS
-from skillfleet.conversations.models import ToolRun
+from skillfleet.conversations.lost_calls import MAX_STARTS
+from skillfleet.conversations.runs import ToolRun
 from skillfleet.fleet import Fleet
 
 SKILL = """---

@@ -13,8 +13,8 @@ from skillfleet.llm.base import ModelReply
 class Echo:
     def __init__(self, manner):
         self.manner = manner
-    def reply(self, messages, tools, *, timeout_s):
-        said = messages[-1].content
+    def reply(self, request, hear):
+        said = request.messages[-1].content
         if said == "fail":
             raise ValueError("no answer from here")
         return ModelReply(Message(role="assistant", content=said.upper() if self.manner == "loud" else said))

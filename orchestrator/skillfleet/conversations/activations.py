@@ -3,7 +3,8 @@
 from skillfleet_workers.wire.contract import UsedSkill
 from skillfleet_workers.wire.versions import fitting, split
 
-from .models import ActivatedSkill, Conversation
+from .models import Conversation
+from .runs import ActivatedSkill
 
 
 def with_activations(conversation: Conversation) -> Conversation:

@@ -6,12 +6,13 @@ from typing import Protocol
 
 from skillfleet_workers.wire.published import Snapshot
 
-from ..llm.base import LanguageModel
+from ..llm.base import Hear, LanguageModel, ModelRequest, deaf
 from ..llm.prompts import with_catalog
 from ..settings import DESCRIPTION_BUDGET
 from ..tools.catalog import catalog_of
 from ..tools.definitions import offered
-from .models import Conversation, ConversationSpec, Problem
+from .limits import Problem
+from .models import Conversation, ConversationSpec
 from .moves import DeadlinePassed, Event, ModelFailed, ModelReplied
 
 MOST_TEXTS = 64
@@ -53,22 +54,27 @@ class Asking:
         found = self._catalogs.current()
         return found.id if found else None
 
-    def ask(self, conversation: Conversation, now: float) -> Event:
+    def ask(self, conversation: Conversation, now: float, hear: Hear = deaf) -> Event:
         spec = conversation.spec.model_copy(update={"model": conversation.model})
         model = self._models(spec)
         if isinstance(model, Problem):
             return ModelFailed(_told_with_skill(model, conversation))
         snapshot = self._snapshot(conversation)
-        catalog = self._catalog(conversation, snapshot)
-        messages, tools = with_catalog(conversation.messages, catalog), offered(conversation, activates=bool(catalog))
         left = conversation.deadline - now
         started = self._clock()
-        answer = model.reply(messages, tools, timeout_s=max(0.001, left))
+        answer = model.reply(self._request(conversation, self._catalog(conversation, snapshot), left), hear)
         if self._clock() - started >= left:
             return DeadlinePassed()
         if isinstance(answer, Problem):
             return ModelFailed(_told_with_skill(answer, conversation))
-        return ModelReplied(answer.message, answer.usage, snapshot)
+        return ModelReplied(answer.message, answer.usage, snapshot, divergences=answer.divergences)
+
+    def _request(self, conversation: Conversation, catalog: str, left_s: float) -> ModelRequest:
+        return ModelRequest(
+            messages=with_catalog(conversation.messages, catalog),
+            tools=offered(conversation, activates=bool(catalog)),
+            timeout_s=max(0.001, left_s),
+        )
 
     def _snapshot(self, conversation: Conversation) -> Snapshot | None:
         """That which it keeps to; where it has none, or that is gone, what there is now."""

@@ -6,10 +6,11 @@ from typing import Any, Literal
 from skillfleet_workers.wire.contract import Effects
 
 from ..tools.definitions import definition
-from .engine import MAX_STARTS
 from .ledger import DeadCall
+from .limits import ConversationModel
+from .lost_calls import MAX_STARTS
 from .messages import Message
-from .models import ConversationModel, ConversationSpec
+from .models import ConversationSpec
 
 
 class DeadReport(ConversationModel):

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from .activations import activated_at, at_rest, inherited
+from .limits import Problem
 from .messages import Message, transcript_problem
-from .models import ActivatedSkill, Conversation, ConversationSpec, OfferedScript, Problem
+from .models import Conversation, ConversationSpec
+from .runs import ActivatedSkill, OfferedScript
 
 _LOST = ("cancelled", None)
 """Of a call whose conversation ended before its result came in."""

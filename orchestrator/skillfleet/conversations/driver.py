@@ -13,7 +13,8 @@ from ..events import changes
 from ..settings import DESCRIPTION_BUDGET
 from .asking import Asking, Catalogs, Models
 from .children import start_children
-from .engine import pending, step, wanted
+from .ending import pending
+from .engine import step, wanted
 from .ledger import Claim, Ledger
 from .models import Conversation
 from .moves import CallModel, Effect, RunTool

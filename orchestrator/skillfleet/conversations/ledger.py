@@ -8,13 +8,14 @@ from skillfleet_workers.wire.calls import CallRecord
 from skillfleet_workers.wire.contract import CallRef
 
 from ..events import Entry, LiveTold, Told
-from .models import Conversation, ConversationSpec, ToolRun
+from .models import Conversation, ConversationSpec
+from .runs import ToolRun
 from .schedule import LEAST_ROOMS, RECOVERY_S, Rooms, lease_s
 
 MAX_DEAD = 10_000
 """Most dead calls that are listed."""
 
-FORMAT = 2
+FORMAT = 3
 """Of what is stored of a conversation. It is raised with a field that an older orchestrator must not drop: what has a
 higher one than ours is left to the orchestrators that know it."""
 

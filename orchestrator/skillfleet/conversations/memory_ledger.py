@@ -22,7 +22,8 @@ from .ledger import (
 from .memory_children import ask_to_end, begin_child, end_family
 from .memory_places import heal, release, send, vacate
 from .memory_store import Kept, MemoryStore
-from .models import Conversation, ConversationSpec, ToolRun
+from .models import Conversation, ConversationSpec
+from .runs import ToolRun
 from .schedule import LEAST_ROOMS, RESEND_AFTER_S, Rooms
 
 __all__ = ["MemoryLedger", "MemoryStore"]

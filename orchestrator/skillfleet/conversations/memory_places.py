@@ -6,7 +6,7 @@ from skillfleet_workers.wire.calls import CallRecord
 from skillfleet_workers.wire.contract import CallRef
 
 from .memory_store import Kept, MemoryStore
-from .models import ToolRun
+from .runs import ToolRun
 from .schedule import RESEND_AFTER_S, Rooms
 
 UNKNOWN = CallRecord(0, 0.0, "", None)

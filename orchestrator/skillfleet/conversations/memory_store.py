@@ -14,7 +14,8 @@ from skillfleet_workers.wire.keys import LIVE_ENTRIES, LIVE_S
 from ..events import Entry, EventType, LiveType
 from .fair import FIRST, FairQueue, Rank
 from .messages import Message
-from .models import Conversation, ConversationSpec, ToolRun
+from .models import Conversation, ConversationSpec
+from .runs import ToolRun
 
 MAX_BELLS = 64
 MAX_CALLED_OFF = 64

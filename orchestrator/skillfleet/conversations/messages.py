@@ -4,6 +4,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
+from skillfleet_workers.wire.files import StoredFile
+
 
 class ChatModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -23,11 +25,15 @@ class ToolCall(ChatModel):
 
 
 class Message(ChatModel):
+    """`attachments` (not OpenAI's): files that the message shows the model, in the form that each adapter has for
+    them."""
+
     role: Literal["system", "user", "assistant", "tool"]
     content: str | None = None
     tool_calls: tuple[ToolCall, ...] | None = None
     tool_call_id: str | None = None
     name: str | None = None
+    attachments: tuple[StoredFile, ...] | None = None
 
     @model_validator(mode="after")
     def _fields_fit_role(self) -> "Message":
@@ -45,7 +51,8 @@ class Message(ChatModel):
         """The message as a provider takes it: fields that are not set are left out, but an assistant's
         content is null where it only calls tools. The name that a tool message carries is ours (seed 000): strict
         providers refuse it."""
-        fields = self.model_dump(mode="json", exclude_none=True, exclude={"name"} if self.role == "tool" else None)
+        ours = {"attachments", "name"} if self.role == "tool" else {"attachments"}
+        fields = self.model_dump(mode="json", exclude_none=True, exclude=ours)
         if self.role == "assistant":
             fields.setdefault("content", None)
         return fields

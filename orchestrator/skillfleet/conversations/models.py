@@ -2,21 +2,14 @@
 
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import JsonValue
 
-from skillfleet_workers.wire.contract import (
-    DEFAULT_PRIORITY,
-    DEFAULT_TENANT,
-    TASK_BY_TOOL,
-    CallRef,
-    Effects,
-    Governing,
-    TaskSpec,
-    UsedSkill,
-    skill_of,
-)
+from skillfleet_workers.wire.contract import DEFAULT_PRIORITY, DEFAULT_TENANT, Governing, UsedSkill
+from skillfleet_workers.wire.files import StoredFile
 
+from .limits import ConversationModel, Divergence, Limits, Problem, Usage
 from .messages import Message, ToolDefinition
+from .runs import ActivatedSkill, OfferedScript, ToolRun
 
 Status = Literal["queued", "running", "waiting", "paused", "completed", "failed", "cancelled", "expired"]
 TERMINAL: frozenset[str] = frozenset({"completed", "failed", "cancelled", "expired"})
@@ -24,19 +17,14 @@ TERMINAL: frozenset[str] = frozenset({"completed", "failed", "cancelled", "expir
 NO_MODELS = frozenset({"", "inherit", "default", "sonnet", "opus", "haiku"})
 """What skills of Claude Code say for its own models of a kind, and no provider knows."""
 
-DEFAULT_MAX_TURNS = 30
-DEFAULT_TIMEOUT_SECONDS = 900.0
 
+class Rule(ConversationModel):
+    """What is to be done with calls of the tools whose name the glob `tool` fits, about skills that `skill` fits.
+    The last rule that fits a call decides."""
 
-class ConversationModel(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class Limits(ConversationModel):
-    """`timeout_s`: wall time from acceptance to the last word, seconds."""
-
-    max_turns: int = Field(default=DEFAULT_MAX_TURNS, ge=1, le=1000)
-    timeout_s: float = Field(default=DEFAULT_TIMEOUT_SECONDS, gt=0, le=7 * 86400)
+    verdict: Literal["allow", "ask", "deny"]
+    tool: str = "*"
+    skill: str = "*"
 
 
 class ConversationSpec(ConversationModel):
@@ -49,6 +37,10 @@ class ConversationSpec(ConversationModel):
     works on, and whose result is its answer; `depth`: how many conversations stand above it so; `snapshot`: the
     skills that it keeps to, which are its parent's. Tenants share the fleet alike; `priority` counts among a tenant's
     own.
+
+    `files`: what was handed in with it, for its scripts. `rules`: what the submitter wants to be asked about, in
+    order. `answer_schema`: the JSON Schema that the answer has to fit. `model` `replay:NAME`: the replies of a
+    recorded conversation, which is in `script`.
     """
 
     id: str
@@ -60,124 +52,18 @@ class ConversationSpec(ConversationModel):
     tools: tuple[ToolDefinition, ...]
     skills: tuple[str, ...] | None = None
     limits: Limits = Limits()
-    scripts: tuple["OfferedScript", ...] = ()
-    activated: tuple["ActivatedSkill", ...] = ()
+    scripts: tuple[OfferedScript, ...] = ()
+    activated: tuple[ActivatedSkill, ...] = ()
     parent_call: str = ""
     depth: int = 0
     snapshot: str = ""
+    files: tuple[StoredFile, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    answer_schema: dict[str, Any] | None = None
     tenant: str = DEFAULT_TENANT
     priority: int = DEFAULT_PRIORITY
     idempotency_key: str = ""
     created_at: float = 0.0
-
-
-class Usage(ConversationModel):
-    """Tokens, as the provider counted them."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-
-    def plus(self, other: "Usage") -> "Usage":
-        return Usage(
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-        )
-
-
-class Problem(ConversationModel):
-    """Why a conversation did not answer: a stable code, a sentence, and what to do about it."""
-
-    code: str
-    message: str
-    fix: str = ""
-
-
-class OfferedScript(ConversationModel):
-    """A skill's script that the model may call by a `name` of its own; or, where no script is told, the contract's
-    tool of that name, with what the skills that were read tell of it. `parameters`: the JSON Schema of the script's
-    arguments, None: any object."""
-
-    name: str
-    skill_name: str = ""
-    script: str = ""
-    description: str = ""
-    language: str = ""
-    parameters: dict[str, Any] | None = None
-
-    @property
-    def given(self) -> dict[str, str]:
-        """The arguments of `run_skill_script` that the name stands for."""
-        return self.model_dump(include={"skill_name", "script"})
-
-
-class ActivatedSkill(ConversationModel):
-    """A skill whose instructions stand in the transcript. `turn`: when it was activated, 0: in the conversation that
-    this one goes on from; once more for each time that it was activated again. The last one governs, until the answer
-    (`governs`)."""
-
-    governing: Governing
-    turn: int = 0
-    governs: bool = True
-
-
-class ToolRun(ConversationModel):
-    """One tool call of one turn. `name` is what the model called, `tool` (empty: the same) the contract's tool that
-    it stands for. `status` is None while it is out; then a ScriptExecution's status, `succeeded` or
-    `tool_error`. `losses`: how many of its attempts were lost, with their workers or under them, since its script
-    last failed; `effects`: what the last worker had said of it, `said`: how it lost it, if it lived. `sent_at` is
-    when the attempt was last sent, seconds since the epoch; `route`: which workers it was sent to, empty: all;
-    `sends` is 0 where no worker was asked. `governing`: the skill that it activated, and `child` the id of the
-    conversation that carries it out, where it forks.
-    `shown`, `request` and `governing` are dropped once they stand in the transcript."""
-
-    ref: CallRef
-    tool_call_id: str
-    name: str
-    tool: str = ""
-    request: dict[str, Any] = Field(default_factory=dict)
-    status: str | None = None
-    shown: str = ""
-    worker: str = ""
-    runtime: str = ""
-    ms: float = 0.0
-    sends: int = 0
-    sent_at: float = 0.0
-    route: str = ""
-    losses: int = 0
-    effects: Effects | None = None
-    said: str = ""
-    child: str = ""
-    governing: Governing | None = None
-
-    @property
-    def key(self) -> str:
-        return self.ref.key
-
-    @property
-    def task(self) -> TaskSpec[Any]:
-        """Of a call that was sent; one that was refused may have none."""
-        return TASK_BY_TOOL[self.tool or self.name]
-
-    @property
-    def dead(self) -> bool:
-        """It was given up because it was lost while it ran."""
-        return self.status == "lost" and self.losses > 0 and not self.worker
-
-    @property
-    def again(self) -> bool:
-        """It was sent before."""
-        return self.sends > 1 or self.ref.attempt > 1
-
-    def settled(self) -> Self:
-        """Without what stands in the transcript, but for the payload of a call that was given up."""
-        if self.dead:
-            return self.model_copy(update={"shown": ""})
-        named = {name: value for name, value in self.request.items() if name in ("skill_name", "name")}
-        return self.model_copy(update={"shown": "", "said": "", "request": named, "governing": None})
-
-    @property
-    def skill(self) -> str | None:
-        return skill_of(self.request)
 
 
 class Conversation(ConversationModel):
@@ -185,7 +71,13 @@ class Conversation(ConversationModel):
     has been paused altogether, as the ledger counts it; that time is not held against it. `dropped`: how many results
     came late or twice, likewise. `snapshot`: the id of the Snapshot of skills that it keeps to, empty: none yet;
     `activated`: the skills whose instructions stand in its transcript, in the order of their activations (whoever
-    trims a transcript takes out of them what it no longer shows); `used`: those that its calls really used."""
+    trims a transcript takes out of them what it no longer shows); `used`: those that its calls really used.
+
+    `closing`: the limit that was reached: the model has a last turn to sum up, and then it ends as `expired`.
+    `trimmed`: the tool messages before this place of the transcript are shown to the model as pointers.
+    `corrections`: how often the model was told that its answer does not fit the schema; `data`: the answer that does.
+    `waited_s`: how long it has waited for a person, which is not held against it; `waiting_since`: since when it
+    does. `divergences`: of a replay."""
 
     spec: ConversationSpec
     status: Status = "queued"
@@ -200,6 +92,13 @@ class Conversation(ConversationModel):
     answer: str | None = None
     error: Problem | None = None
     finished_at: float | None = None
+    closing: Problem | None = None
+    trimmed: int = 0
+    corrections: int = 0
+    data: JsonValue = None
+    waited_s: float = 0.0
+    waiting_since: float | None = None
+    divergences: tuple[Divergence, ...] = ()
     paused_s: float = 0.0
     dropped: int = 0
 

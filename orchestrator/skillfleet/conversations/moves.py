@@ -1,12 +1,16 @@
 """What can happen to a conversation (events), and what the engine then wants done (effects)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from skillfleet_workers.wire.contract import Effects, Governing, ScriptTool, UsedSkill
+from skillfleet_workers.wire.execution import Artifact
 from skillfleet_workers.wire.published import Snapshot
 
+from .limits import Divergence, Problem, Usage
 from .messages import Message
-from .models import ConversationSpec, Problem, Status, ToolRun, Usage
+from .models import ConversationSpec, Rule, Status
+from .runs import ToolRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +22,17 @@ class Submitted:
 
 @dataclass(frozen=True, slots=True)
 class ModelReplied:
-    """`snapshot`: the skills that it was asked with; None: not known."""
+    """`snapshot`: the skills that it was asked with; None: not known. `trimmed`: as in the Conversation, when it was
+    asked. `rules`: what the fleet's operator wants to be asked about. `outputs`: what `read_output` brings, by the
+    call's place in the turn. `divergences`: of a replay."""
 
     message: Message
     usage: Usage = field(default_factory=Usage)
     snapshot: Snapshot | None = None
+    trimmed: int = 0
+    rules: tuple[Rule, ...] = ()
+    outputs: Mapping[int, str] = field(default_factory=dict)
+    divergences: tuple[Divergence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +43,8 @@ class ModelFailed:
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
     """As the worker wrote it to the ledger. `tools`: the scripts of the skill that was read; `used`: the skill that
-    it was about; `governing`: the one that it activated."""
+    it was about; `governing`: the one that it activated; `artifacts`: the files that
+    it brought."""
 
     key: str
     status: str
@@ -44,6 +55,7 @@ class ToolFinished:
     tools: tuple[ScriptTool, ...] = ()
     used: UsedSkill | None = None
     governing: Governing | None = None
+    artifacts: tuple[Artifact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,9 @@ from .ledger import (
     dead_call,
     out_calls,
 )
-from .models import Conversation, ConversationSpec, ToolRun
+from .models import Conversation, ConversationSpec
 from .retention import forget_expired
+from .runs import ToolRun
 from .schedule import LEAST_ROOMS, RESEND_AFTER_S, Rooms
 from .stored import POSITION, UNREADABLE, OwnWritings, conversation_of, entry_of, paired, state_json, stored_apart
 

@@ -4,7 +4,8 @@ from typing import Any
 
 from skillfleet_workers.wire.contract import UsedSkill
 
-from .models import Conversation, ConversationModel, Problem, Status, Usage
+from .limits import ConversationModel, Problem, Usage
+from .models import Conversation, Status
 
 
 class CallReport(ConversationModel):

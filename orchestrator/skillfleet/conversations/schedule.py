@@ -8,7 +8,7 @@ from skillfleet_workers.wire.calls import CallRecord
 from skillfleet_workers.wire.contract import ToolError
 from skillfleet_workers.wire.shown import shown_to_model
 
-from .models import Conversation, ToolRun
+from .models import Conversation
 from .moves import (
     CancelRequested,
     ChildAwaited,
@@ -24,6 +24,7 @@ from .moves import (
     ToolLost,
     ToolUnstarted,
 )
+from .runs import ToolRun
 
 RECOVERY_S = 10.0
 """Whatever dies, its conversations go on within this long, seconds: what follows is made of it."""
@@ -202,7 +203,7 @@ def _news_of(run: ToolRun, record: CallRecord, sight: Sight) -> Iterator[Event]:
         yield from _news_of_child(run, record)
     elif done is not None:
         told = (done.status, done.shown, done.worker, done.runtime, done.ms, done.tools, done.used, done.governing)
-        yield ToolFinished(run.key, *told)
+        yield ToolFinished(run.key, *told, done.artifacts)
     elif record.failed >= run.ref.attempt:
         yield ToolFailed(run.key)
     elif record.lost >= run.ref.attempt:

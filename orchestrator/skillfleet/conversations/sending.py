@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from .ledger import Claim, Ledger
-from .models import Conversation, ToolRun
+from .models import Conversation
 from .moves import Effect, Event, RunTool, ToolFinished
+from .runs import ToolRun
 from .schedule import Rooms, Unserved, awaited_queues
 
 SLOW_CALL_S = 1.0

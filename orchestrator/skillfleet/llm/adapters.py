@@ -4,9 +4,8 @@ from functools import lru_cache
 
 from skillfleet_workers.wire.plugins import MODELS, Plugin, plugins
 
-from ..conversations.messages import Message, ToolDefinition
-from ..conversations.models import Problem
-from .base import LanguageModel, ModelReply
+from ..conversations.limits import Problem
+from .base import Hear, LanguageModel, ModelReply, ModelRequest, deaf
 
 
 def registered(model: str) -> bool:
@@ -33,11 +32,9 @@ class AdaptedModel:
     def __init__(self, name: str, model: LanguageModel) -> None:
         self._name, self._model = name, model
 
-    def reply(
-        self, messages: tuple[Message, ...], tools: tuple[ToolDefinition, ...], *, timeout_s: float
-    ) -> ModelReply | Problem:
+    def reply(self, request: ModelRequest, hear: Hear = deaf) -> ModelReply | Problem:
         try:
-            return self._model.reply(messages, tools, timeout_s=timeout_s)
+            return self._model.reply(request, hear)
         except Exception as wrong:  # noqa: BLE001  as above
             return _broken(self._name, f"{type(wrong).__name__}: {wrong}")
 

@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 
 from skillfleet_workers.wire.shown import short
 
-from ..conversations.models import Problem
+from ..conversations.limits import Problem
 
 NEVER, ONCE, ALWAYS = 0, 1, 1_000_000
 SENTENCE_CHARS = 300

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from ..conversations.limits import Usage
 from ..conversations.messages import FunctionCall, Message, ToolCall
-from ..conversations.models import Usage
 from .base import ModelReply
 from .failures import NEVER, Failure, malformed, of_status, refused
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator, model_validator
 
-from ..conversations.messages import FunctionCall, Message, ToolCall, ToolDefinition
-from ..conversations.models import Problem
-from .base import ModelReply
+from ..conversations.limits import Problem
+from ..conversations.messages import FunctionCall, Message, ToolCall
+from .base import Hear, ModelReply, ModelRequest, deaf
 from .failures import timed_out
 from .rendering import UnresolvedReference, render
 from .written import read_written
@@ -105,9 +105,8 @@ class ScriptedModel:
         """From what `load_script` gave, perhaps in another process."""
         return cls(Script.model_validate(script).replies, start)
 
-    def reply(
-        self, messages: tuple[Message, ...], tools: tuple[ToolDefinition, ...], *, timeout_s: float
-    ) -> ModelReply | Problem:
+    def reply(self, request: ModelRequest, hear: Hear = deaf) -> ModelReply | Problem:
+        messages, timeout_s = request.messages, request.timeout_s
         turn = sum(message.role == "assistant" for message in messages)
         place = turn - self._start
         if not self._replies:

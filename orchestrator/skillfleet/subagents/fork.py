@@ -6,7 +6,9 @@ from skillfleet_workers.wire.calls import CallResult
 from skillfleet_workers.wire.contract import CallRef, Governing, ScriptTool, ToolError
 from skillfleet_workers.wire.shown import output_tail, short, shown_to_model
 
-from ..conversations.models import NO_MODELS, ActivatedSkill, Conversation, ConversationSpec, Limits, ToolRun
+from ..conversations.limits import Limits
+from ..conversations.models import NO_MODELS, Conversation, ConversationSpec
+from ..conversations.runs import ActivatedSkill, ToolRun
 from ..llm.prompts import opening
 from ..tools.scripts import with_scripts
 

@@ -9,7 +9,7 @@ from skillfleet_workers.wire.contract import LIST_SKILLS, Governing
 from skillfleet_workers.wire.published import PublishedSkill, Snapshot
 from skillfleet_workers.wire.versions import split
 
-from ..conversations.models import ActivatedSkill
+from ..conversations.runs import ActivatedSkill
 
 LEAST_CHARS = 24
 """A description that would be shorter is left out: it tells nothing."""

@@ -8,7 +8,8 @@ from typing import Any, TypeGuard
 from skillfleet_workers.wire.contract import ACTIVATE, RUN_SCRIPT, TASK_BY_TOOL, TASKS, TaskSpec
 
 from ..conversations.messages import FunctionDefinition, ToolDefinition
-from ..conversations.models import Conversation, OfferedScript
+from ..conversations.models import Conversation
+from ..conversations.runs import OfferedScript
 
 MAX_SCHEMA_CHARS = 8_000
 """Of a script's arguments; what is longer costs more than it tells."""

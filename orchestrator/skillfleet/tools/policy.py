@@ -23,7 +23,8 @@ from skillfleet_workers.wire.contract import (
 )
 from skillfleet_workers.wire.shown import short
 
-from ..conversations.models import Conversation, OfferedScript
+from ..conversations.models import Conversation
+from ..conversations.runs import OfferedScript
 
 ALWAYS = frozenset(spec.tool for spec in (LIST_SKILLS, GET_SKILL, ACTIVATE))
 """Whoever may not look for another skill could never leave the one that governs."""

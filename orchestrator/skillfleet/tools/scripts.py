@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from skillfleet_workers.wire.contract import RUN_PYTHON, RUN_SCRIPT, TASK_BY_TOOL, ScriptTool
 from skillfleet_workers.wire.shown import short
 
-from ..conversations.models import Conversation, OfferedScript
+from ..conversations.models import Conversation
+from ..conversations.runs import OfferedScript
 
 MAX_SCRIPTS = 64
 """Most of them in a conversation: providers take 128 tools. The others are still run by `run_skill_script`."""

@@ -10,7 +10,7 @@ import redis
 
 from . import keys
 from .contract import CallRef, Effects, Governing, ScriptTool, UsedSkill, WireModel
-from .execution import Output
+from .execution import Artifact, Output
 from .lua import lua
 
 Claimed = Literal["claimed", "taken", "paused", "ended"]
@@ -21,7 +21,7 @@ HandedBack = Literal["handed_back", "duplicate", "ended"]
 class CallResult(WireModel):
     """What the ledger keeps of a call: its status, what the model is shown, what people see of it, and the
     `tools` that it brings: the scripts of a skill that was read. `used`: the skill that it was about; `governing`:
-    the skill that it activated."""
+    the skill that it activated; `artifacts`: the files that it brought."""
 
     status: str
     shown: str
@@ -32,10 +32,12 @@ class CallResult(WireModel):
     tools: tuple[ScriptTool, ...] = ()
     used: UsedSkill | None = None
     governing: Governing | None = None
+    artifacts: tuple[Artifact, ...] = ()
 
     def told(self, key: str) -> dict[str, Any]:
         """What followers see of it."""
-        return {"key": key, **self.model_dump(mode="json", exclude={"shown", "tools", "used", "governing"})}
+        unseen = {"shown", "tools", "used", "governing", "artifacts"}
+        return {"key": key, **self.model_dump(mode="json", exclude=unseen)}
 
     def told_of_failure(self, key: str) -> dict[str, Any]:
         """What followers see where the failure is no result, for the call is run again."""

@@ -65,6 +65,8 @@ class FleetSettings(BaseSettings):
     result_ttl_hours: int = Field(default=168, ge=1, validation_alias="SKILLFLEET_RESULT_TTL_HOURS")
     replicas: int = Field(default=0, ge=0, le=10, validation_alias="SKILLFLEET_REPLICAS")
     """How many replicas of redis must have a conversation before it is accepted."""
+    artifacts_url: str = Field(default="", validation_alias="SKILLFLEET_ARTIFACTS_URL")
+    """Of the artifact store, as fsspec has it; empty: a folder in the state folder."""
     grace_s: int = Field(default=30, ge=0, le=86400, validation_alias="SKILLFLEET_GRACE_SECONDS")
 
     @field_validator("state_dir", "skills_folder", mode="before")

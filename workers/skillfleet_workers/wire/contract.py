@@ -11,6 +11,7 @@ from typing import Any, Generic, Literal, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from .execution import ScriptExecution
+from .files import StoredFile
 
 READ_LIMIT_BYTES = 32_768
 """Most bytes of a document that one read returns; the rest is read on with `offset`."""
@@ -273,7 +274,8 @@ class CallMessage(WireModel):
     """The one argument of every task. `skills`: the only skills that this conversation may use; None: all.
     `references`: fields of the request that travel by reference, each with its key. `snapshot`: the id of the
     Snapshot that the conversation keeps to; `digest` of the request's skill in it, or, where it came later, as it was
-    used first; empty: whatever there is now. `governing`: the skill whose hooks run around the call."""
+    used first; empty: whatever there is now. `governing`: the skill whose hooks run around the call.
+    `files`: what was handed in with the conversation, for its scripts."""
 
     ref: CallRef
     request: dict[str, Any]
@@ -283,3 +285,4 @@ class CallMessage(WireModel):
     snapshot: str = ""
     digest: str = ""
     governing: Governing | None = None
+    files: tuple[StoredFile, ...] = ()

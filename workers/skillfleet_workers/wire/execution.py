@@ -36,7 +36,7 @@ class Output:
 
 class Artifact(BaseModel):
     """A file that a run left in its output folder. `path` is relative to that folder, `location` absolute
-    on the worker that ran it."""
+    on the worker that ran it; `digest`: SHA-256 by which it is in the artifact store, empty: it is not there."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -44,6 +44,7 @@ class Artifact(BaseModel):
     bytes: int
     media_type: str
     location: str = ""
+    digest: str = ""
 
 
 class ScriptExecution(BaseModel):

@@ -1,0 +1,66 @@
+"""The end of a turn, and the end of a conversation (pure)."""
+
+import json
+
+from .activations import with_activations
+from .limits import Problem
+from .messages import Message
+from .models import Conversation, Status
+from .moves import CallModel, CancelTool, Effect, Finish
+from .runs import ToolRun
+
+Moved = tuple[Conversation, list[Effect]]
+"""A conversation, and what is to be done."""
+
+
+def pending(conversation: Conversation) -> list[Effect]:
+    """What a conversation still wants when nothing new has happened to it: a model call, perhaps one that was cut
+    off."""
+    return [CallModel()] if conversation.status == "running" and not conversation.out else []
+
+
+def close_turn(conversation: Conversation, now: float) -> Moved:
+    """Every call of the turn is in: their tool messages join the transcript, in the order of the calls."""
+    moved = answer_calls(conversation)
+    if moved.turn >= moved.spec.limits.max_turns:
+        return expire(moved, now, "max_turns", f"{moved.spec.limits.max_turns} turns", "--max-turns")
+    return moved, pending(moved)
+
+
+def answer_calls(conversation: Conversation) -> Conversation:
+    runs = [run for run in conversation.runs if run.ref.turn == conversation.turn]
+    if not runs or conversation.messages[-1].role != "assistant":
+        return conversation
+    answers = tuple(
+        Message(role="tool", tool_call_id=run.tool_call_id, name=run.name, content=run.shown or _unanswered(run))
+        for run in runs
+    )
+    settled = tuple(run.settled() for run in conversation.runs)
+    moved = with_activations(conversation)
+    return moved.model_copy(update={"messages": (*conversation.messages, *answers), "runs": settled})
+
+
+def _unanswered(run: ToolRun) -> str:
+    return json.dumps({"status": run.status or "cancelled"})
+
+
+def expire(conversation: Conversation, now: float, limit: str, value: str, option: str) -> Moved:
+    problem = Problem(
+        code=limit,
+        message=f"The conversation reached its limit of {value} without an answer.",
+        fix=f"Raise it with {option}.",
+    )
+    return finish(conversation, "expired", now, problem)
+
+
+def finish(conversation: Conversation, status: Status, now: float, problem: Problem | None = None) -> Moved:
+    effects: list[Effect] = [CancelTool(run.key) for run in conversation.out]
+    for run in conversation.out:
+        conversation = replace(conversation, run.model_copy(update={"status": "cancelled"}))
+    ended = answer_calls(conversation).model_copy(update={"status": status, "finished_at": now, "error": problem})
+    return ended, [*effects, Finish(status)]
+
+
+def replace(conversation: Conversation, changed: ToolRun) -> Conversation:
+    runs = tuple(changed if run.key == changed.key else run for run in conversation.runs)
+    return conversation.model_copy(update={"runs": runs})

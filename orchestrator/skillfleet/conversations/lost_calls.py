@@ -1,0 +1,72 @@
+"""Calls that were sent and of which no result came: sent again, or given up (pure)."""
+
+from skillfleet_workers.wire.contract import ToolError
+from skillfleet_workers.wire.shown import shown_to_model
+
+from .ending import Moved, replace
+from .models import Conversation
+from .moves import RunTool, ToolFailed, ToolFinished, ToolHandedBack, ToolLost, ToolUnstarted
+from .runs import ToolRun
+from .told_calls import tool_finished, with_worker
+
+MAX_STARTS = 3
+"""How often an attempt may be started when it is lost each time."""
+
+UNKNOWN_END = ToolError(
+    error="worker_lost",
+    message="The worker died while it ran this call; whether the script had its effects is not known.",
+    fix="Find out what was done before you run it again.",
+)
+POISON = ToolError(
+    error="poison_call",
+    message=f"{MAX_STARTS} workers died, one after the other, while they ran this call. It is not run again.",
+    fix="Do not repeat it: go about it in another way, or tell the user that this call ends its workers.",
+)
+LOST_RUN = "The run was lost, and whether the script had its effects is not known"
+UNRUNNABLE = POISON.model_copy(
+    update={
+        "message": f"All {MAX_STARTS} starts of this call were lost, and it is not run again; the last one",
+        "fix": "Do not repeat it: go about it in another way, or tell the user why this call cannot be run.",
+    }
+)
+
+
+def tool_unheard(
+    conversation: Conversation, event: ToolUnstarted | ToolFailed | ToolLost | ToolHandedBack, now: float
+) -> Moved:
+    run = with_worker(conversation, event.key)
+    if run is None or conversation.status == "paused":
+        return conversation, []
+    match event:
+        case ToolUnstarted():
+            return _send_again(conversation, run, 0, now)
+        case ToolFailed():
+            return _send_again(conversation, run.model_copy(update={"losses": 0}), 1, now)
+        case ToolHandedBack(effects=told) if (told or run.task.effects) != "unsafe":
+            return _send_again(conversation, run, 1, now)
+        case ToolLost(effects=told) | ToolHandedBack(effects=told):
+            said = event.said if isinstance(event, ToolLost) else ""
+            update = {"losses": run.losses + 1, "effects": told or run.task.effects, "said": said}
+            return _tool_lost(conversation, run.model_copy(update=update), now)
+
+
+def _tool_lost(conversation: Conversation, run: ToolRun, now: float) -> Moved:
+    if run.effects != "unsafe" and run.losses < MAX_STARTS:
+        return _send_again(conversation, run, 1, now)
+    given_up = ToolFinished(run.key, "lost", shown_to_model(_why_given_up(run)))
+    return tool_finished(replace(conversation, run), given_up, now)
+
+
+def _why_given_up(run: ToolRun) -> ToolError:
+    poison = run.losses >= MAX_STARTS
+    if not run.said:
+        return POISON if poison else UNKNOWN_END
+    error, message = (UNRUNNABLE, UNRUNNABLE.message) if poison else (UNKNOWN_END, LOST_RUN)
+    return error.model_copy(update={"message": f"{message}: {run.said}"})
+
+
+def _send_again(conversation: Conversation, run: ToolRun, attempts: int, now: float) -> Moved:
+    ref = run.ref.model_copy(update={"attempt": run.ref.attempt + attempts})
+    sends = 1 if attempts else run.sends + 1
+    again = run.model_copy(update={"ref": ref, "sends": sends, "sent_at": now})
+    return replace(conversation, again), [RunTool(again)]

@@ -1,0 +1,121 @@
+"""The tool calls of a conversation, and what the skills that it has read let it call."""
+
+from typing import Any, Literal, Self
+
+from pydantic import Field
+
+from skillfleet_workers.wire.contract import (
+    TASK_BY_TOOL,
+    CallRef,
+    Effects,
+    Governing,
+    TaskSpec,
+    skill_of,
+)
+from skillfleet_workers.wire.execution import Artifact
+
+from .limits import ConversationModel
+
+
+class Decision(ConversationModel):
+    """What a person said of a call that waits for one: whether it may be made, or, of a question, the answer."""
+
+    verdict: Literal["approved", "denied", "answered"]
+    text: str = ""
+
+
+Asks = Literal["", "approval", "answer"]
+"""What a call waits for a person for; empty: for nobody."""
+
+
+class OfferedScript(ConversationModel):
+    """A skill's script that the model may call by a `name` of its own; or, where no script is told, the contract's
+    tool of that name, with what the skills that were read tell of it. `parameters`: the JSON Schema of the script's
+    arguments, None: any object."""
+
+    name: str
+    skill_name: str = ""
+    script: str = ""
+    description: str = ""
+    language: str = ""
+    parameters: dict[str, Any] | None = None
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The arguments of `run_skill_script` that the name stands for."""
+        return self.model_dump(include={"skill_name", "script"})
+
+
+class ActivatedSkill(ConversationModel):
+    """A skill whose instructions stand in the transcript. `turn`: when it was activated, 0: in the conversation that
+    this one goes on from; once more for each time that it was activated again. The last one governs, until the answer
+    (`governs`)."""
+
+    governing: Governing
+    turn: int = 0
+    governs: bool = True
+
+
+class ToolRun(ConversationModel):
+    """One tool call of one turn. `name` is what the model called, `tool` (empty: the same) the contract's tool that
+    it stands for. `status` is None while it is out; then a ScriptExecution's status, `succeeded` or
+    `tool_error`. `losses`: how many of its attempts were lost, with their workers or under them, since its script
+    last failed; `effects`: what the last worker had said of it, `said`: how it lost it, if it lived. `sent_at` is
+    when the attempt was last sent, seconds since the epoch; `route`: which workers it was sent to, empty: all;
+    `sends` is 0 where no worker was asked. `governing`: the skill that it activated, and `child` the id of the
+    conversation that carries it out, where it forks.
+    `asks`: what it waits for a person for, before it is sent or instead of that; `decision`: what the person said.
+    `artifacts`: the files that it brought.
+    `shown`, `request` and `governing` are dropped once they stand in the transcript."""
+
+    ref: CallRef
+    tool_call_id: str
+    name: str
+    tool: str = ""
+    request: dict[str, Any] = Field(default_factory=dict)
+    status: str | None = None
+    shown: str = ""
+    worker: str = ""
+    runtime: str = ""
+    ms: float = 0.0
+    sends: int = 0
+    sent_at: float = 0.0
+    route: str = ""
+    losses: int = 0
+    effects: Effects | None = None
+    said: str = ""
+    child: str = ""
+    governing: Governing | None = None
+    asks: Asks = ""
+    decision: Decision | None = None
+    artifacts: tuple[Artifact, ...] = ()
+
+    @property
+    def key(self) -> str:
+        return self.ref.key
+
+    @property
+    def task(self) -> TaskSpec[Any]:
+        """Of a call that was sent; one that was refused may have none."""
+        return TASK_BY_TOOL[self.tool or self.name]
+
+    @property
+    def dead(self) -> bool:
+        """It was given up because it was lost while it ran."""
+        return self.status == "lost" and self.losses > 0 and not self.worker
+
+    @property
+    def again(self) -> bool:
+        """It was sent before."""
+        return self.sends > 1 or self.ref.attempt > 1
+
+    def settled(self) -> Self:
+        """Without what stands in the transcript, but for the payload of a call that was given up."""
+        if self.dead:
+            return self.model_copy(update={"shown": ""})
+        named = {name: value for name, value in self.request.items() if name in ("skill_name", "name")}
+        return self.model_copy(update={"shown": "", "said": "", "request": named, "governing": None})
+
+    @property
+    def skill(self) -> str | None:
+        return skill_of(self.request)
