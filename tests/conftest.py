@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,10 @@ import pytest
 
 from skillfleet.local.redis_server import PrivateRedis
 from skillfleet_workers.wire.connection import FleetSettings, RedisUrls
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # What a shell runs in the background ignores it, and so would every plain python that we compare with.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Require = Callable[[bool, str], None]
 
