@@ -47,7 +47,9 @@ class TestOutcome:
 
     def test_a_deadline_that_passes_before_the_start_is_a_timeout(self, bench: Bench) -> None:
         done = bench.run("import time; time.sleep(600)", timeout_s=0.0001)
-        assert (done.status, done.returncode, done.stderr) == ("timed_out", 124, "Timeout: killed after 0.0001 s\n")
+        assert (done.status, done.returncode) == ("timed_out", 124)
+        # On a busy host a container may not even be up by then.
+        assert done.stderr.startswith(("Timeout: killed after 0.0001 s", "Timeout: nothing ran")), done.stderr
 
     def test_programs_of_the_worker_are_found_in_the_folders_that_it_names(self, bench: Bench) -> None:
         tools = bench.folder / "tools"
