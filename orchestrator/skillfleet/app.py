@@ -28,6 +28,7 @@ from .llm.facts import KnownModels, ModelFacts
 from .llm.openai import openai_model
 from .llm.providers import Chosen, choose
 from .llm.scripted import ScriptedModel
+from .results import CeleryResults
 from .settings import OrchestratorSettings
 
 
@@ -107,6 +108,8 @@ def make_driver(
         catalogs=catalogs,
         description_budget=settings.skill_description_budget,
         queue_timeout_s=settings.queue_timeout_s,
+        known=known_models(settings),
+        executions=CeleryResults(make_celery(settings, queue=queue)).execution,
     )
 
 
