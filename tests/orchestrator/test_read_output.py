@@ -4,7 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conversation_steps import after, call, last_effects, says
+from pydantic import SecretStr
+from tests.conversation_steps import after, call, last_effects, make_spec, says
+from tests.model_answers import MODEL, Completion
+from tests.model_server import KEY, ModelServer
+from tests.orchestrator.driver_parts import Place
 from tests.orchestrator.test_trimming import SIZE, trimmed, turns
 
 from skillfleet.conversations.asking import Asking
@@ -16,8 +20,10 @@ from skillfleet.conversations.outputs import Executions, no_executions, piece
 from skillfleet.conversations.trimming import MOST_TRIMS
 from skillfleet.llm.base import Hear, ModelReply, ModelRequest, deaf
 from skillfleet.llm.facts import KnownModels, ModelFacts
+from skillfleet.llm.openai import openai_model
 from skillfleet.results import CeleryResults
 from skillfleet.settings import OrchestratorSettings
+from skillfleet_workers.wire.calls import CallResult
 from skillfleet_workers.wire.celery import make_celery
 from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import READ_LIMIT_BYTES, CallRef, Document
@@ -161,3 +167,24 @@ def test_full_results_are_read_from_the_result_backend(redis_urls: RedisUrls, tm
     other = CallRef(conversation_id="c1", turn=2, index=0)
     app.backend.store_result(other.task_id, document.model_dump(mode="json"), "SUCCESS")
     assert results.execution(other) is None
+
+
+def test_a_model_reads_what_it_is_no_longer_shown() -> None:
+    """Over HTTP: the provider sees a pointer, calls by it, and is brought the output."""
+    place, big = Place(), "42 " * 100_000
+    place.workers.answers = {
+        f"c1.{turn}.0": CallResult(status="succeeded", shown=big, worker="w1") for turn in range(1, 5)
+    }
+    runs = [Completion(calls=((f"r{turn}", "list_skills", "{}"),), usage=(0, 5)) for turn in range(4)]
+    reading = Completion(calls=(("o", "read_output", '{"call": "1.0", "offset": 299990}'),), usage=(0, 5))
+    with ModelServer([*runs, reading, Completion("Done.")]) as server, place.working():
+        model = openai_model(SecretStr(KEY), server.base_url, MODEL)
+        place.ledger.submit(make_spec(created_at=0.0))
+        with place.driving(model):
+            ended = place.ended()
+    assert ended.answer == "Done.", ended.error
+    first = [received.body["messages"][3]["content"] for received in server.received[1:]]
+    assert [content == big for content in first] == [True, True, False, False, False]
+    assert "read_output with call='1.0'" in first[-1] and len(set(first[2:])) == 1
+    assert server.received[-1].body["messages"][-1]["content"] == big[299_990:]
+    assert [ref.key for ref in place.workers.sent] == ["1.0", "2.0", "3.0", "4.0"]
