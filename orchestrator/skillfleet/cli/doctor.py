@@ -9,8 +9,12 @@ from skillfleet_workers.cli import host_findings
 from skillfleet_workers.wire.connection import RedisUrls, SettingsError, load_settings
 from skillfleet_workers.wire.fitness import Judgement, judged
 
+from ..app import known_models
+from ..conversations.limits import Problem
 from ..errors import NoBrokerError
 from ..fleet import Fleet
+from ..llm.provider import readable
+from ..llm.providers import choose
 from ..settings import OrchestratorSettings
 from .display import literal, stdout_console
 
@@ -52,11 +56,15 @@ def _redis_line(where: str, found: Judgement) -> Line:
 
 
 def _model_line(settings: OrchestratorSettings) -> Line:
+    chosen = choose("", settings)
+    if isinstance(chosen, Problem):
+        return _line("model", "provider", None, chosen.message)
     try:
-        settings.require_model("")
-    except SettingsError as missing:
-        return _line("model", "provider", None, str(missing))
-    return _line("model", settings.llm_model_name or "", True, settings.llm_api_base_url or "")
+        facts = known_models(settings).facts("")
+    except SettingsError as wrong:
+        return _line("model", chosen.model, False, str(wrong))
+    known = f"window {facts.window} tokens, {'prices known' if facts.prices else 'no prices known'}"
+    return _line("model", chosen.model, True, f"{chosen.provider} format at {readable(chosen.base_url)}; {known}")
 
 
 def _about(slots: int, isolation: str, skills: tuple[str, ...]) -> str:
