@@ -60,6 +60,8 @@ def test_the_transcript_goes_out_as_it_stands_with_the_key_and_the_tools() -> No
         "model": MODEL,
         "messages": [message.wire() for message in transcript],
         "tools": [tool.model_dump() for tool in TOOLS],
+        "stream": True,
+        "stream_options": {"include_usage": True},
     }
 
 
@@ -96,12 +98,13 @@ def test_missing_and_repeated_call_ids_are_made_unique_in_the_whole_transcript()
     ],
 )
 def test_the_dialects_of_other_providers_are_understood(sent: dict[str, Any], content: str) -> None:
-    assert reply_to(Completion(message=sent)).message == Message(role="assistant", content=content)
+    reply = reply_to(Completion(message=sent), streaming=False)
+    assert reply.message == Message(role="assistant", content=content)
 
 
 def test_arguments_sent_as_an_object_become_their_json_text() -> None:
     calls = [{"function": {"name": "x", "arguments": {"n": 1}}}]
-    reply = reply_to(Completion(message={"content": "", "tool_calls": calls}))
+    reply = reply_to(Completion(message={"content": "", "tool_calls": calls}), streaming=False)
     assert reply.message.content is None
     assert reply.message.tool_calls == (
         ToolCall(id="call_0_0", function=FunctionCall(name="x", arguments='{"n": 1}')),
@@ -125,7 +128,7 @@ def test_a_text_that_reached_the_token_limit_is_kept() -> None:
         (failure(403, "Not in your country."), "model_key_rejected", "Not in your country."),
         (failure(404, "The model `x` does not exist"), "model_not_found", "does not exist"),
         (Raw(b"<html>Not here</html>", 404), "model_not_found", "404"),
-        (failure(400, "maximum context length is 8192 tokens"), "model_bad_request", "8192 tokens"),
+        (failure(400, "maximum context length is 8192 tokens"), "model_context_exceeded", "8192 tokens"),
         (failure(422, "x" * 5000), "model_bad_request", "…"),
         (Raw(b'{"detail": "no such field"}', 422), "model_bad_request", "no such field"),
         (failure(429, "You exceeded your quota", "insufficient_quota"), "model_rate_limited", "quota"),
@@ -137,7 +140,7 @@ def test_a_text_that_reached_the_token_limit_is_kept() -> None:
     ],
 )
 def test_what_trying_again_cannot_mend_is_told_at_once(answer: Answer, code: str, says: str) -> None:
-    problem = problem_of(answer)
+    problem = problem_of(answer, streaming=False)
     assert problem.code == code
     assert says in problem.message
     assert len(problem.message) < 500
@@ -229,6 +232,7 @@ def test_the_sdk_is_imported_with_the_first_reply_and_not_before() -> None:
     script = """
 import sys
 from pydantic import SecretStr
+from skillfleet.llm.base import ModelRequest
 from skillfleet.llm.prompts import opening
 from skillfleet.llm.openai import openai_model
 model = openai_model(SecretStr("sk-x"), "http://127.0.0.1:9/v1", "m")

@@ -48,7 +48,7 @@ class ModelRequest:
     """What a model is asked. `timeout_s`: for all retries together, seconds. `may_call` False: it has to answer now;
     the tools are there because the transcript names them. `schema`: the JSON Schema that the answer has to fit.
     `max_output_tokens` None: the adapter's own. `file`: the bytes of an attachment by its digest, None: they are
-    gone."""
+    gone. `plain`: only what every server of the wire format knows, however old."""
 
     messages: tuple[Message, ...]
     tools: tuple[ToolDefinition, ...] = ()
@@ -57,6 +57,7 @@ class ModelRequest:
     schema: dict[str, Any] | None = None
     max_output_tokens: int | None = None
     file: Callable[[str], bytes | None] = no_files
+    plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)

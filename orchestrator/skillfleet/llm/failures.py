@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -13,6 +14,15 @@ from ..conversations.limits import Problem
 NEVER, ONCE, ALWAYS = 0, 1, 1_000_000
 SENTENCE_CHARS = 300
 BACKOFF_CAP_S = 8.0
+
+CONTEXT_EXCEEDED = "model_context_exceeded"
+BAD_REQUEST = "model_bad_request"
+TOO_LONG = ("context_length_exceeded", "request_too_large", "string_above_max_length", "exceed_context_size_error")
+_TOO_LONG = re.compile(
+    r"maximum (context|prompt) length|context (length|window|size|limit)|prompt is too long|input is too long"
+    r"|too many (input )?tokens|(input|prompt) token count",
+    re.IGNORECASE,
+)
 
 _TRY_LATER = "Try again later, or run fewer conversations at a time."
 _CHECK_NAME = "Check LLM_MODEL_NAME and LLM_API_BASE_URL."
@@ -34,11 +44,19 @@ class Failure:
 def of_status(status: int, body: bytes, headers: Mapping[str, str], now: float) -> Failure:
     """`headers` with lower-case names; `now`: seconds since the epoch, for a Retry-After that is a date."""
     sentence, kind = _provider_error(body)
+    if kind in TOO_LONG or (status < 500 and status != 429 and (status == 413 or _TOO_LONG.search(sentence))):
+        return context_exceeded(sentence)
     said = f"{status}: {sentence}" if sentence else str(status)
     if status == 402 or kind == "insufficient_quota":
         message = f"the model provider's account has no quota left ({said})"
         return Failure(_problem("model_rate_limited", message, "Check the account's billing."))
     return Failure(_problem_of_status(status, said), _retries(status, headers), retry_after(headers, now))
+
+
+def context_exceeded(sentence: str) -> Failure:
+    message = f"the conversation is longer than the model takes ({sentence or 'the provider does not say more'})"
+    fix = "Use a model with a larger context window, or begin a new conversation with what matters of this one."
+    return Failure(_problem(CONTEXT_EXCEEDED, message, fix))
 
 
 def _problem_of_status(status: int, said: str) -> Problem:
@@ -52,7 +70,7 @@ def _problem_of_status(status: int, said: str) -> Problem:
         return _problem("model_rate_limited", f"the model provider limits our rate ({said})", _TRY_LATER)
     if status >= 500 or status in (408, 409):
         return _problem("model_overloaded", f"the model provider failed ({said})", _TRY_LATER)
-    return _problem("model_bad_request", f"the model provider refused the request ({said})", _CHECK_NAME)
+    return _problem(BAD_REQUEST, f"the model provider refused the request ({said})", _CHECK_NAME)
 
 
 def _retries(status: int, headers: Mapping[str, str]) -> int:
@@ -77,6 +95,13 @@ def timed_out(seconds: float, *, retries: int = NEVER) -> Failure:
 def malformed(what: str, *, retries: int = ONCE) -> Failure:
     message = f"the model's reply can't be used: {short(what, SENTENCE_CHARS)}"
     return Failure(_problem("model_malformed_reply", message, _CHECK_NAME), retries)
+
+
+def broken_off() -> Failure:
+    message = "the model provider's stream ended in the middle of a reply"
+    return Failure(
+        _problem("model_unreachable", message, "Check the network and whatever proxies are in it."), ALWAYS
+    )
 
 
 def refused(reason: str) -> Failure:

@@ -1,10 +1,10 @@
-"""The official SDK, for one request at a time: bytes or a Failure. Importing it costs a second."""
+"""The official SDK, for one request at a time. Importing it costs a second."""
 
 import contextlib
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx2
@@ -12,11 +12,21 @@ import openai
 from pydantic import SecretStr
 
 from . import failures
+from .base import ModelReply
 from .failures import NEVER, Failure
+from .sse import lines
 
 CONNECT_S = 5.0
 MAX_CONNECTIONS = 1000
 MAX_IDLE_CONNECTIONS = 500
+
+REST_S = 1.0
+"""Patience with what comes after the end of a stream, seconds."""
+
+STREAM = "text/event-stream"
+
+Read = Callable[[bytes | Iterator[str]], ModelReply | Failure]
+"""Reads a whole body, or the lines of a stream."""
 
 _OUR_FAULT = (httpx2.UnsupportedProtocol, httpx2.LocalProtocolError, httpx2.TooManyRedirects)
 
@@ -37,8 +47,8 @@ class OpenAIClient:
         self._where = where
         self._key = SecretStr(api_key)
 
-    def complete(self, model: str, body: dict[str, Any], *, timeout_s: float) -> bytes | Failure:
-        """The body of one chat completion; `timeout_s` bounds it from the first to the last byte."""
+    def ask(self, model: str, body: dict[str, Any], read: Read, *, timeout_s: float) -> ModelReply | Failure:
+        """What `read` makes of the answer; `timeout_s` bounds it from the first to the last byte."""
         deadline = time.monotonic() + timeout_s
         try:
             # The SDK walks `messages` through its types, 14 ms for 60 of them; extra_body goes as it is.
@@ -51,7 +61,13 @@ class OpenAIClient:
                 ) as response,
                 _cut_at(deadline, response.http_response),
             ):
-                return self._without_key(response.read())
+                content = self._content(response.http_response)
+                got = read(content)
+                if isinstance(got, Failure) and time.monotonic() >= deadline:
+                    return failures.timed_out(timeout_s, retries=failures.ALWAYS)
+                if isinstance(got, ModelReply) and not isinstance(content, bytes):
+                    _read_to_the_end(content, response.http_response)
+                return got
         except openai.APIStatusError as refused:
             answer = refused.response
             said = self._without_key(answer.content)
@@ -60,6 +76,12 @@ class OpenAIClient:
             return self._no_answer(broken.__cause__ or broken, timeout_s, deadline)
         except httpx2.HTTPError as broken:
             return self._no_answer(broken, timeout_s, deadline)
+
+    def _content(self, response: httpx2.Response) -> bytes | Iterator[str]:
+        if not response.headers.get("content-type", "").startswith(STREAM):
+            return self._without_key(response.read())
+        key = self._key.get_secret_value()
+        return (line.replace(key, "[key]") for line in lines(response.iter_bytes()))
 
     def _without_key(self, body: bytes) -> bytes:
         """Providers quote it in their errors; later, cut to length, half of it would be found no more."""
@@ -73,6 +95,13 @@ class OpenAIClient:
         if isinstance(why, _OUR_FAULT):
             return failures.unreachable(self._where, reason, retries=NEVER)
         return failures.unreachable(self._where, reason)
+
+
+def _read_to_the_end(stream: Iterator[str], response: httpx2.Response) -> None:
+    """A connection is used again only when nothing is left on it; the reply is there already."""
+    with contextlib.suppress(httpx2.HTTPError), _cut_at(time.monotonic() + REST_S, response):
+        for _ in stream:
+            pass
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from .base import ModelReply
 from .failures import NEVER, Failure, malformed, of_status, refused
 
 
-def _text(value: object) -> object:
+def text_of(value: Any) -> Any:
     """Some providers send content as parts, arguments as an object, and half a surrogate pair in either."""
     if isinstance(value, list):
         value = "".join(part["text"] for part in value if isinstance(part, dict) and "text" in part)
@@ -22,7 +22,7 @@ def _text(value: object) -> object:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
-Text = Annotated[str, BeforeValidator(_text)]
+Text = Annotated[str, BeforeValidator(text_of)]
 
 
 class _Sent(BaseModel):
@@ -62,7 +62,12 @@ def read_reply(body: bytes, messages: tuple[Message, ...]) -> ModelReply | Failu
     except (ValueError, RecursionError):
         return malformed(f"it is not JSON: {body[:80].decode('utf-8', 'replace')!r}")
     if isinstance(document, dict) and document.get("error") and not document.get("choices"):
-        return _error_sent_as_success(document["error"], body)
+        return error_in_body(document["error"], body)
+    return read_document(document, messages)
+
+
+def read_document(document: object, messages: tuple[Message, ...]) -> ModelReply | Failure:
+    """Of a completion that was parsed, or folded from a stream."""
     try:
         completion = _Completion.model_validate(document)
     except ValidationError as wrong:
@@ -108,15 +113,21 @@ def _free_id(wanted: str, taken: Iterable[str]) -> str:
 
 def _usage(sent: object) -> Usage:
     counts = sent if isinstance(sent, dict) else {}
-    given, said = counts.get("prompt_tokens"), counts.get("completion_tokens")
+    details = counts.get("prompt_tokens_details")
     return Usage(
-        input_tokens=given if isinstance(given, int) else 0,
-        output_tokens=said if isinstance(said, int) else 0,
+        input_tokens=_count(counts, "prompt_tokens"),
+        output_tokens=_count(counts, "completion_tokens"),
+        cached_input_tokens=_count(details if isinstance(details, dict) else {}, "cached_tokens"),
     )
 
 
-def _error_sent_as_success(error: object, body: bytes) -> Failure:
-    """Gateways answer 200 and put the status that they got into the body."""
+def _count(counts: dict[str, Any], name: str) -> int:
+    value = counts.get(name)
+    return value if isinstance(value, int) else 0
+
+
+def error_in_body(error: object, body: bytes) -> Failure:
+    """Gateways answer 200 and put the status that they got into the body; so do streams that have begun."""
     code = str(error.get("code")) if isinstance(error, dict) else ""
     status = int(code) if re.fullmatch(r"[45]\d\d", code) else 502
     return of_status(status, body, {}, now=0.0)

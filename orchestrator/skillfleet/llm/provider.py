@@ -1,5 +1,6 @@
 """A model of a provider: asked again where that can help, never for longer than there is time."""
 
+import logging
 import random
 import threading
 import time
@@ -11,12 +12,18 @@ from ..conversations.limits import Problem
 from . import failures
 from .base import Again, Hear, ModelReply, ModelRequest, Piece, deaf
 from .failures import Failure
+from .without import NOTHING, Without, refused_of
 
 DEFAULT_MAX_RETRIES = 4
 ATTEMPT_S = 600.0
 """A provider that has been silent for so long is asked again, where the conversation still has time."""
 
+REFUSED_S = 600.0
+"""What a provider has refused it is asked without for so long: a single image may have been the reason."""
+
 _NO_TIME_S = 0.05
+
+log = logging.getLogger(__name__)
 
 
 class Wire(Protocol):
@@ -30,18 +37,22 @@ class Wire(Protocol):
 
 class ProviderModel:
     """A LanguageModel, shared by many threads. `connect` is called with the first reply: importing an SDK takes
-    seconds. `wrong`: why nothing can be asked at all."""
+    seconds. `wrong`: why nothing can be asked at all. `without`: what it is never asked with."""
 
     def __init__(
         self,
         connect: Callable[[], Wire],
         wrong: Problem | None = None,
         *,
+        without: Without = NOTHING,
         max_retries: int = DEFAULT_MAX_RETRIES,
         backoff_s: float = 0.5,
         attempt_s: float = ATTEMPT_S,
+        refused_s: float = REFUSED_S,
     ) -> None:
         self._connect, self._wrong = connect, wrong
+        self._without, self._refused_s = without, refused_s
+        self._refused, self._refused_until = NOTHING, 0.0
         self._max_retries, self._backoff_s, self._attempt_s = max_retries, backoff_s, attempt_s
         self._wire: Wire | None = None
         self._building = threading.Lock()
@@ -50,11 +61,16 @@ class ProviderModel:
         if self._wrong:
             return self._wrong
         deadline = time.monotonic() + request.timeout_s
-        tries = 0
+        tries, without = 0, self._known_without()
         while (left := deadline - time.monotonic()) > _NO_TIME_S:
-            outcome = self._attempt(request, min(left, self._attempt_s), hear)
+            asked = without.of(request)
+            outcome = self._attempt(asked, min(left, self._attempt_s), hear)
             if isinstance(outcome, ModelReply):
+                self._remember(without)
                 return outcome
+            if refused := refused_of(asked, outcome):
+                without = without.plus(refused)
+                continue
             tries += 1
             pause = failures.pause_before_retry(outcome, tries, self._backoff_s, random.random())
             left = deadline - time.monotonic()
@@ -75,6 +91,17 @@ class ProviderModel:
         if heard and isinstance(outcome, Failure):
             hear(Again())
         return outcome
+
+    def _known_without(self) -> Without:
+        known = time.monotonic() < self._refused_until
+        return self._without.plus(self._refused) if known else self._without
+
+    def _remember(self, without: Without) -> None:
+        """A request without it was answered."""
+        if without == self._known_without():
+            return
+        log.warning("the model provider refuses %s, and is asked without", " and ".join(without.names))
+        self._refused, self._refused_until = without, time.monotonic() + self._refused_s
 
     def _last(self, failure: Failure, tries: int, left: float) -> Problem:
         """The failure, and why nothing more is tried."""
