@@ -117,7 +117,7 @@ class ModelServer(socketserver.ThreadingTCPServer):
 
     def _refusal(self, method: str, path: str, headers: dict[str, str], body: dict[str, Any]) -> Failed | None:
         wire = FORMATS.get(path) if method == "POST" else None
-        said = headers.get((wire or OPENAI).key_header, "").removeprefix("Bearer ")
+        said = next(filter(None, map(headers.get, (wire or OPENAI).key_headers)), "").removeprefix("Bearer ")
         if self.key is not None and said != self.key:
             return failure(401, f"Incorrect API key provided: {said}.", "invalid_api_key")
         if wire is None and (method, path) != ("GET", "/v1/models"):

@@ -13,9 +13,10 @@ from tests.openai_rules import why_refused as why_openai_refuses
 
 @dataclass(frozen=True, slots=True)
 class WireFormat:
-    """`blank`: an event that says nothing; `why_refused`: of the request's headers and body."""
+    """`key_headers`: where the key may stand; `blank`: an event that says nothing; `why_refused`: of the request's
+    headers and body."""
 
-    key_header: str
+    key_headers: tuple[str, ...]
     blank: bytes
     document: Callable[[Completion], dict[str, Any]]
     events: Callable[[Completion, dict[str, Any]], Iterator[Event]]
@@ -27,7 +28,7 @@ class WireFormat:
 
 FORMATS = {
     "/v1/chat/completions": WireFormat(
-        "authorization",
+        ("authorization",),
         b": thinking\n\n",
         Completion.document,
         openai_wire.events,
@@ -37,7 +38,7 @@ FORMATS = {
         lambda headers, body: why_openai_refuses(body),
     ),
     "/v1/messages": WireFormat(
-        "x-api-key",
+        ("authorization", "x-api-key"),
         anthropic_wire.PING,
         anthropic_wire.document,
         anthropic_wire.events,
