@@ -5,14 +5,13 @@ import threading
 import time
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 import redis
 
 from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.blobs import Blobs
 from skillfleet_workers.wire.celery import make_celery
-from skillfleet_workers.wire.connection import RedisUrls, SettingsError, worker_name
+from skillfleet_workers.wire.connection import RedisUrls, worker_name
 from skillfleet_workers.wire.presence import LiveProcess, Presence, live_processes
 
 from .calls import CeleryCalls
@@ -25,33 +24,45 @@ from .conversations.redis_ledger import RedisLedger
 from .conversations.schedule import lease_s
 from .llm.adapters import adapted, registered
 from .llm.base import LanguageModel
+from .llm.facts import KnownModels, ModelFacts
 from .llm.openai import openai_model
+from .llm.providers import Chosen, choose
 from .llm.scripted import ScriptedModel
+from .results import CeleryResults
 from .settings import OrchestratorSettings
-
-if TYPE_CHECKING:
-    pass
 
 
 def models_of(settings: OrchestratorSettings) -> Models:
     """Which model answers a conversation: its own script, an adapter of others, or the provider of the settings."""
 
+    known = known_models(settings)
+
     @lru_cache(maxsize=64)
     def provider(name: str) -> LanguageModel | Problem:
-        try:
-            settings.require_model(name)
-        except SettingsError as missing:
-            return Problem(code="model_not_configured", message=str(missing), fix="Restart the orchestrator with it.")
-        assert settings.llm_api_key and settings.llm_api_base_url
-        return openai_model(settings.llm_api_key, settings.llm_api_base_url, name)
+        chosen = choose(name, settings)
+        return chosen if isinstance(chosen, Problem) else _model_of(chosen, known.facts(name), settings)
 
-    def choose(spec: ConversationSpec) -> LanguageModel | Problem:
+    def answering(spec: ConversationSpec) -> LanguageModel | Problem:
         if spec.script is not None:
             return ScriptedModel.of(spec.script, spec.script_start)
         name = spec.model or settings.llm_model_name or ""
         return adapted(name) if registered(name) else provider(name)
 
-    return choose
+    return answering
+
+
+def known_models(settings: OrchestratorSettings) -> KnownModels:
+    """Raises SettingsError."""
+    return KnownModels.of(settings.models_file, settings.llm_model_name or "")
+
+
+def _model_of(chosen: Chosen, facts: ModelFacts, settings: OrchestratorSettings) -> LanguageModel | Problem:
+    to, streaming = (chosen.key, chosen.base_url, chosen.model), settings.streaming
+    match chosen.provider:
+        case "openai":
+            return openai_model(*to, streaming=streaming, vision=facts.vision)
+        case "anthropic":
+            return Problem(code="model_not_configured", message="Anthropic's format is not spoken.")
 
 
 def make_ledger(settings: OrchestratorSettings, *, lone: str = "") -> RedisLedger:
@@ -97,6 +108,8 @@ def make_driver(
         catalogs=catalogs,
         description_budget=settings.skill_description_budget,
         queue_timeout_s=settings.queue_timeout_s,
+        known=known_models(settings),
+        executions=CeleryResults(make_celery(settings, queue=queue)).execution,
     )
 
 
@@ -107,7 +120,10 @@ def make_presence(settings: OrchestratorSettings, client: redis.Redis) -> Presen
     return Presence(client, settings.fleet, lambda: me)
 
 
-def preload_provider() -> None:
-    """Import the provider's SDK, which takes a second, while other things start."""
-    name = f"{__package__}.llm.openai_client"
+def preload_provider(settings: OrchestratorSettings, model: str = "") -> None:
+    """Import the SDK of the model's provider, which takes a second, while other things start."""
+    chosen = choose(model, settings)
+    if isinstance(chosen, Problem) or registered(model):
+        return
+    name = f"{__package__}.llm.{chosen.provider}_client"
     threading.Thread(target=import_module, args=(name,), name="preload", daemon=True).start()

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
-from skillfleet_workers.wire.connection import FleetSettings, SettingsError
+from skillfleet_workers.wire.connection import FleetSettings, expanded
 
 SCRIPTED = "scripted:"
 DESCRIPTION_BUDGET = 16_000
@@ -43,32 +43,23 @@ class OrchestratorSettings(FleetSettings):
             raise ValueError("is empty; give it a value, or leave it out")
         return value
 
-    @field_validator("llm_api_base_url")
+    @field_validator("openai_api_key", "openai_base_url", "anthropic_api_key", "anthropic_base_url", mode="before")
+    @classmethod
+    def _empty_is_unset(cls, value: object) -> object:
+        # They are other programs' variables too, and some set them to nothing.
+        return None if isinstance(value, str) and not value.strip() else value
+
+    @field_validator("models_file", mode="before")
+    @classmethod
+    def _file(cls, value: str | Path | None) -> Path | None:
+        return None if value is None else expanded(value)
+
+    @field_validator("llm_api_base_url", "openai_base_url", "anthropic_base_url")
     @classmethod
     def _is_url(cls, value: str | None) -> str | None:
         if value is not None and not _is_http_url(value):
             raise ValueError("is not a URL; write it like https://host/v1")
         return value
-
-    def require_model(self, model: str) -> None:
-        """Check that a conversation with `model` (empty: the default one) can be asked of a provider.
-
-        Raises:
-            SettingsError: naming the first setting that is missing.
-        """
-        if model.startswith(SCRIPTED):
-            return
-        wanted = {
-            "LLM_API_KEY": self.llm_api_key,
-            "LLM_API_BASE_URL": self.llm_api_base_url,
-            "LLM_MODEL_NAME": model or self.llm_model_name,
-        }
-        missing = [name for name, value in wanted.items() if not value]
-        if missing:
-            raise SettingsError(
-                f"{missing[0]}: is not set; set it in the environment or in .env "
-                "(or try `--model scripted:FILE`, which needs no provider)"
-            )
 
 
 def _is_http_url(text: str) -> bool:

@@ -12,7 +12,7 @@ from skillfleet_workers.wire.connection import SettingsError, load_settings
 @pytest.fixture(autouse=True)
 def unset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
-        if name.startswith(("SKILL", "SCRIPT_", "LLM_")):
+        if name.startswith(("SKILL", "SCRIPT_", "LLM_", "OPENAI_", "ANTHROPIC_")):
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
 

@@ -13,7 +13,7 @@ from celery import Celery
 from celery.exceptions import Ignore
 from pydantic import ValidationError
 
-from .call_context import CallContext, CallNotes
+from .call_context import CallContext
 from .heartbeat import Heartbeat
 from .hooks import Hooks
 from .progress import OutputTeller, Teller
@@ -108,7 +108,7 @@ class CallRunner:
             if lost := how_lost(result):
                 self._hand_back(message.ref, lost)
             else:
-                record = self._record(result, context.notes, (time.monotonic() - started) * 1000)
+                record = self._record(result, context, (time.monotonic() - started) * 1000)
                 retries = terms.retries if _ran_and_failed(result) else 0
                 self._commit(message.ref, record, retries)
         return result.model_dump(mode="json")
@@ -132,16 +132,16 @@ class CallRunner:
             digest=message.digest,
         )
 
-    def _record(self, result: Result, notes: CallNotes, ms: float) -> CallResult:
+    def _record(self, result: Result, context: CallContext, ms: float) -> CallResult:
         return CallResult(
             status=call_status(result),
-            shown=shown_to_model(result) + notes.added,
+            shown=shown_to_model(result, context.ref.key) + context.notes.added,
             tail=output_tail(result),
             worker=self.worker,
             runtime=result.runtime if isinstance(result, ScriptExecution) else "",
             ms=round(ms, 2),
             tools=result.scripts if isinstance(result, Document | SkillContent) else (),
-            used=notes.used,
+            used=context.notes.used,
             governing=result.governing if isinstance(result, SkillContent) else None,
         )
 

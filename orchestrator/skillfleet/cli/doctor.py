@@ -6,11 +6,14 @@ from typing import Annotated, Any
 import typer
 
 from skillfleet_workers.cli import host_findings
-from skillfleet_workers.wire.connection import RedisUrls, SettingsError, load_settings
+from skillfleet_workers.wire.connection import RedisUrls, load_settings
 from skillfleet_workers.wire.fitness import Judgement, judged
 
+from ..conversations.limits import Problem
 from ..errors import NoBrokerError
 from ..fleet import Fleet
+from ..llm.provider import readable
+from ..llm.providers import choose
 from ..settings import OrchestratorSettings
 from .display import literal, stdout_console
 
@@ -52,11 +55,10 @@ def _redis_line(where: str, found: Judgement) -> Line:
 
 
 def _model_line(settings: OrchestratorSettings) -> Line:
-    try:
-        settings.require_model("")
-    except SettingsError as missing:
-        return _line("model", "provider", None, str(missing))
-    return _line("model", settings.llm_model_name or "", True, settings.llm_api_base_url or "")
+    chosen = choose("", settings)
+    if isinstance(chosen, Problem):
+        return _line("model", "provider", None, chosen.message)
+    return _line("model", chosen.model, True, f"{readable(chosen.base_url)}, in the format of {chosen.provider}")
 
 
 def _about(slots: int, isolation: str, skills: tuple[str, ...]) -> str:

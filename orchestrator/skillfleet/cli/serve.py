@@ -47,7 +47,7 @@ def orchestrator(
         presence.start()
     except redis.RedisError as error:
         raise NoBrokerError(f"cannot use redis at {RedisUrls.of(settings).safe}: {error}") from None
-    preload_provider()
+    preload_provider(settings)
     on_ending(lambda *_: driver.stop())
     driver.run()
     presence.close()

@@ -107,7 +107,7 @@ def _fleet(detach: bool, model: str = "") -> Fleet:
     if settings.redis_url is None and not detach:
         check_worker_settings()
         if not model.startswith(SCRIPTED):
-            preload_provider()
+            preload_provider(settings, model)
     return Fleet(settings, notice=complain)
 
 

@@ -6,7 +6,9 @@ from typing import Protocol
 
 from skillfleet_workers.wire.published import Snapshot
 
-from ..llm.base import Hear, LanguageModel, ModelRequest, deaf
+from ..llm.base import Hear, LanguageModel, ModelReply, ModelRequest, deaf
+from ..llm.facts import KnownModels
+from ..llm.failures import CONTEXT_EXCEEDED
 from ..llm.prompts import with_catalog
 from ..settings import DESCRIPTION_BUDGET
 from ..tools.catalog import catalog_of
@@ -14,6 +16,8 @@ from ..tools.definitions import offered
 from .limits import Problem
 from .models import Conversation, ConversationSpec
 from .moves import DeadlinePassed, Event, ModelFailed, ModelReplied
+from .outputs import Executions, no_executions, outputs_for
+from .trimming import MOST_TRIMS, as_shown, trimmed_for, trimmed_harder
 
 MOST_TEXTS = 64
 UNKNOWN_MODEL = ("model_not_found", "model_not_configured", "model_bad_request")
@@ -37,12 +41,19 @@ class Catalogs(Protocol):
 
 class Asking:
     """`catalogs` None: nobody tells of skills, and models find them by their tools alone. `budget`: most characters
-    of the catalog that a model is shown. Safe to share between threads."""
+    of the catalog that a model is shown. `executions`: what `read_output` reads. Safe to share between threads."""
 
     def __init__(
-        self, models: Models, catalogs: Catalogs | None, clock: Callable[[], float], budget: int = DESCRIPTION_BUDGET
+        self,
+        models: Models,
+        catalogs: Catalogs | None,
+        clock: Callable[[], float],
+        budget: int = DESCRIPTION_BUDGET,
+        known: KnownModels | None = None,
+        executions: Executions = no_executions,
     ) -> None:
         self._models, self._catalogs, self._clock, self._budget = models, catalogs, clock, budget
+        self._known, self._executions = known or KnownModels.of(None), executions
         self._texts: dict[tuple[str, tuple[str, ...] | None], str] = {}
 
     def snapshot_for(self, conversation: Conversation) -> str | None:
@@ -62,16 +73,40 @@ class Asking:
         snapshot = self._snapshot(conversation)
         left = conversation.deadline - now
         started = self._clock()
-        answer = model.reply(self._request(conversation, self._catalog(conversation, snapshot), left), hear)
+        asked, answer = self._fitting(model, conversation, self._catalog(conversation, snapshot), left, hear)
         if self._clock() - started >= left:
             return DeadlinePassed()
         if isinstance(answer, Problem):
             return ModelFailed(_told_with_skill(answer, conversation))
-        return ModelReplied(answer.message, answer.usage, snapshot, divergences=answer.divergences)
+        return ModelReplied(
+            answer.message,
+            answer.usage,
+            snapshot,
+            trimmed=asked.trimmed,
+            outputs=outputs_for(answer.message, asked, self._executions),
+            divergences=answer.divergences,
+        )
+
+    def _fitting(
+        self, model: LanguageModel, conversation: Conversation, catalog: str, left_s: float, hear: Hear
+    ) -> tuple[Conversation, ModelReply | Problem]:
+        """The conversation with as much of it trimmed as its model took, and what the model said."""
+        give_up, room = self._clock() + left_s, self._known.facts(conversation.model).room
+        tools = offered(conversation, activates=bool(catalog))
+        place: int | None = trimmed_for(conversation, tools, catalog, room)
+        asked, times = conversation, 0
+        while place is not None:
+            asked = conversation.model_copy(update={"trimmed": place})
+            answer = model.reply(self._request(asked, catalog, give_up - self._clock()), hear)
+            if not (isinstance(answer, Problem) and answer.code == CONTEXT_EXCEEDED) or times == MOST_TRIMS:
+                break
+            times += 1
+            place = trimmed_harder(conversation, tools, catalog, room, times, place)
+        return asked, answer
 
     def _request(self, conversation: Conversation, catalog: str, left_s: float) -> ModelRequest:
         return ModelRequest(
-            messages=with_catalog(conversation.messages, catalog),
+            messages=with_catalog(as_shown(conversation), catalog),
             tools=offered(conversation, activates=bool(catalog)),
             timeout_s=max(0.001, left_s),
         )

@@ -10,6 +10,7 @@ from dataclasses import replace
 import redis
 
 from ..events import changes
+from ..llm.facts import KnownModels
 from ..settings import DESCRIPTION_BUDGET
 from .asking import Asking, Catalogs, Models
 from .children import start_children
@@ -18,6 +19,7 @@ from .engine import step, wanted
 from .ledger import Claim, Ledger
 from .models import Conversation
 from .moves import CallModel, Effect, RunTool
+from .outputs import Executions, no_executions
 from .schedule import QUEUE_TIMEOUT_S, RECOVERY_S, Sight, lease_s, lost_after_s, next_due, observe
 from .sending import LOOK_S, Calls, Sending
 
@@ -46,9 +48,11 @@ class Driver:
         catalogs: Catalogs | None = None,
         description_budget: int = DESCRIPTION_BUDGET,
         queue_timeout_s: float = QUEUE_TIMEOUT_S,
+        known: KnownModels | None = None,
+        executions: Executions = no_executions,
     ) -> None:
         self._ledger, self._only = ledger, only
-        self._asking = Asking(models, catalogs, clock, description_budget)
+        self._asking = Asking(models, catalogs, clock, description_budget, known, executions)
         self._sending = Sending(ledger, calls, clock)
         self._grace_s, self._clock = grace_s, clock
         self._recovery_s, self._queue_timeout_s = recovery_s, queue_timeout_s

@@ -1,10 +1,9 @@
 """The engine: one pure function that moves a conversation by one event. No I/O, no clock, no randomness."""
 
 from skillfleet_workers.wire.contract import CallRef, ToolError
-from skillfleet_workers.wire.published import Snapshot
 from skillfleet_workers.wire.shown import shown_to_model
 
-from ..tools.dispatch import ActiveAgain, Dispatch, dispatch
+from ..tools.dispatch import ActiveAgain, Dispatch, Own, dispatch
 from .activations import at_rest
 from .ending import Moved, close_turn, expire, finish, pending
 from .limits import Problem
@@ -92,6 +91,7 @@ def _model_answered(conversation: Conversation, event: ModelReplied | ModelFaile
             "turn": conversation.turn + 1,
             "snapshot": event.snapshot.id if event.snapshot else conversation.snapshot,
             "trimmed": max(conversation.trimmed, event.trimmed),
+            "asked_tokens": event.usage.input_tokens,
             "divergences": (*conversation.divergences, *event.divergences),
         }
     )
@@ -99,22 +99,26 @@ def _model_answered(conversation: Conversation, event: ModelReplied | ModelFaile
     if not calls:
         answered = moved.model_copy(update={"answer": event.message.content, "activated": at_rest(moved.activated)})
         return finish(answered, "completed", now)
-    runs = tuple(_run_of(moved, index, call, event.snapshot, now) for index, call in enumerate(calls))
+    runs = tuple(_run_of(moved, index, call, event, now) for index, call in enumerate(calls))
     moved = moved.model_copy(update={"runs": (*moved.runs, *runs)})
     if not moved.out:
         return close_turn(moved, now)
     return moved, [RunTool(run) for run in moved.out]
 
 
-def _run_of(conversation: Conversation, index: int, call: ToolCall, skills: Snapshot | None, now: float) -> ToolRun:
+def _run_of(conversation: Conversation, index: int, call: ToolCall, event: ModelReplied, now: float) -> ToolRun:
     ref = CallRef(conversation_id=conversation.id, turn=conversation.turn, index=index)
     base = ToolRun(ref=ref, tool_call_id=call.id, name=call.function.name)
-    match dispatch(call.function, conversation, skills):
+    match dispatch(call.function, conversation, event.snapshot):
         case Dispatch(spec, request):
             tool = "" if spec.tool == base.name else spec.tool
             return base.model_copy(update={"tool": tool, "request": request, "sends": 1, "sent_at": now})
         case ActiveAgain(request, governing, shown):
             answered = {"request": request, "status": "succeeded", "shown": shown, "governing": governing}
             return base.model_copy(update=answered)
+        case Own(request):
+            return base.model_copy(
+                update={"request": request, "status": "succeeded", "shown": event.outputs.get(index, "")}
+            )
         case ToolError() as error:
             return base.model_copy(update={"status": "tool_error", "shown": shown_to_model(error)})

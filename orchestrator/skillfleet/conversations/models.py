@@ -74,7 +74,8 @@ class Conversation(ConversationModel):
     trims a transcript takes out of them what it no longer shows); `used`: those that its calls really used.
 
     `closing`: the limit that was reached: the model has a last turn to sum up, and then it ends as `expired`.
-    `trimmed`: the tool messages before this place of the transcript are shown to the model as pointers.
+    `trimmed`: the tool messages before this place of the transcript are shown to the model as pointers;
+    `asked_tokens`: of the last request, as the provider counted them, 0: it did not.
     `corrections`: how often the model was told that its answer does not fit the schema; `data`: the answer that does.
     `waited_s`: how long it has waited for a person, which is not held against it; `waiting_since`: since when it
     does. `divergences`: of a replay."""
@@ -94,6 +95,7 @@ class Conversation(ConversationModel):
     finished_at: float | None = None
     closing: Problem | None = None
     trimmed: int = 0
+    asked_tokens: int = 0
     corrections: int = 0
     data: JsonValue = None
     waited_s: float = 0.0

@@ -6,15 +6,17 @@ from contextlib import ExitStack
 
 import redis
 
-from skillfleet_workers.wire.connection import RedisUrls
+from skillfleet_workers.wire.connection import RedisUrls, SettingsError
 from skillfleet_workers.wire.fitness import require_database
 from skillfleet_workers.wire.presence import LiveProcess, live_processes
 
 from ..app import make_ledger
+from ..conversations.limits import Problem
 from ..conversations.redis_ledger import RedisLedger
 from ..errors import FleetError, NoBrokerError, NoFleetError
 from ..llm.adapters import registered
-from ..settings import OrchestratorSettings
+from ..llm.providers import choose
+from ..settings import SCRIPTED, OrchestratorSettings
 from .lone import LoneFleet, lone_name
 from .redis_server import PrivateRedis
 from .uninterrupted import uninterrupted
@@ -93,8 +95,10 @@ class Access:
                 + ("" if self._settings.redis_url else ", or submit without --detach")
             )
         for model in models:
-            if not registered(model):
-                self._settings.require_model(model)
+            if model.startswith(SCRIPTED) or registered(model):
+                continue
+            if isinstance(wrong := choose(model, self._settings), Problem):
+                raise SettingsError(wrong.message)
         if self._lone is None:
             self._lone = LoneFleet(self._settings, make_ledger(self._settings, lone=self._name), self._name)
             self._stack.callback(self._lone.close)

@@ -10,6 +10,8 @@ from skillfleet_workers.wire.contract import ACTIVATE, RUN_SCRIPT, TASK_BY_TOOL,
 from ..conversations.messages import FunctionDefinition, ToolDefinition
 from ..conversations.models import Conversation
 from ..conversations.runs import OfferedScript
+from ..conversations.trimming import has_more
+from .own import READ_OUTPUT, OwnTool
 
 MAX_SCHEMA_CHARS = 8_000
 """Of a script's arguments; what is longer costs more than it tells."""
@@ -36,21 +38,27 @@ def all_definitions() -> tuple[ToolDefinition, ...]:
 def offered(conversation: Conversation, *, activates: bool = True) -> tuple[ToolDefinition, ...]:
     """What the model may call in its next turn. `activates`: it knows of skills that it may activate."""
     tools = (tool for tool in conversation.spec.tools if activates or tool.function.name != ACTIVATE.tool)
-    return (*tools, *(script_definition(script) for script in conversation.scripts))
+    scripts = (script_definition(script) for script in conversation.scripts)
+    return (*tools, *scripts, *([_own_definition(READ_OUTPUT)] if has_more(conversation) else []))
 
 
-def _explained(spec: TaskSpec[Any]) -> str:
+@cache
+def _own_definition(own: OwnTool) -> ToolDefinition:
+    return _definition(own.tool, _explained(own), own, ())
+
+
+def _explained(spec: TaskSpec[Any] | OwnTool) -> str:
     return inspect.cleandoc(spec.request.__doc__ or "")
 
 
-def _definition(name: str, description: str, spec: TaskSpec[Any], given: tuple[str, ...]) -> ToolDefinition:
+def _definition(name: str, description: str, spec: TaskSpec[Any] | OwnTool, given: tuple[str, ...]) -> ToolDefinition:
     """`given`: parameters that are not the model's to fill in."""
     one_line, parameters = " ".join(description.split()), _parameters(spec, given)
     return ToolDefinition(function=FunctionDefinition(name=name, description=one_line, parameters=parameters))
 
 
 @cache
-def _parameters(spec: TaskSpec[Any], given: tuple[str, ...]) -> dict[str, Any]:
+def _parameters(spec: TaskSpec[Any] | OwnTool, given: tuple[str, ...]) -> dict[str, Any]:
     schema = spec.request.model_json_schema()
     fields = schema.get("properties", {}).items()
     return {

@@ -6,12 +6,22 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from skillfleet_workers.wire.contract import ACTIVATE, RUN_SCRIPT, TASK_BY_TOOL, Governing, TaskSpec, ToolError
+from skillfleet_workers.wire.contract import (
+    ACTIVATE,
+    RUN_SCRIPT,
+    TASK_BY_TOOL,
+    Governing,
+    TaskSpec,
+    ToolError,
+    WireModel,
+)
 from skillfleet_workers.wire.published import Snapshot
 
 from ..conversations.messages import FunctionCall
 from ..conversations.models import Conversation
+from ..conversations.trimming import has_more
 from .catalog import still_stands
+from .own import READ_OUTPUT
 from .policy import refusal
 
 
@@ -30,13 +40,20 @@ class ActiveAgain:
     shown: str
 
 
+@dataclass(frozen=True, slots=True)
+class Own:
+    """A call of `read_output`: it is answered from the conversation, and no worker is asked."""
+
+    request: dict[str, Any]
+
+
 def dispatch(
     call: FunctionCall, conversation: Conversation, snapshot: Snapshot | None = None
-) -> Dispatch | ActiveAgain | ToolError:
+) -> Dispatch | ActiveAgain | Own | ToolError:
     """Only what this conversation was offered, and what the skill that governs it allows. `snapshot`: the skills that
     its model was asked with."""
     meant = _meant(call, conversation)
-    if isinstance(meant, ToolError):
+    if isinstance(meant, Own | ToolError):
         return meant
     if meant.spec is ACTIVATE:
         return _active_again(meant.request, conversation, snapshot) or meant
@@ -54,14 +71,17 @@ def _active_again(
     return ActiveAgain(request, governing, f"{told}\n\nARGUMENTS: {arguments}" if arguments else told)
 
 
-def _meant(call: FunctionCall, conversation: Conversation) -> Dispatch | ToolError:
-    """Only the tools of its spec, and scripts of skills that it has read."""
+def _meant(call: FunctionCall, conversation: Conversation) -> Dispatch | Own | ToolError:
+    """Only the tools of its spec, scripts of skills that it has read, and `read_output` where there is use for it."""
+    if call.name == READ_OUTPUT.tool and has_more(conversation):
+        read = _checked(call, READ_OUTPUT.request, {})
+        return read if isinstance(read, ToolError) else Own(read)
     scripts = {script.name: script for script in conversation.scripts}
     tools = {tool.function.name for tool in conversation.spec.tools}
     if call.name in TASK_BY_TOOL and call.name in tools | scripts.keys():
-        return _checked(call, TASK_BY_TOOL[call.name], {})
+        return _sent(call, TASK_BY_TOOL[call.name], {})
     if call.name in scripts:
-        return _checked(call, RUN_SCRIPT, scripts[call.name].given)
+        return _sent(call, RUN_SCRIPT, scripts[call.name].given)
     return ToolError(
         error="unknown_tool",
         message=f"There is no tool {call.name!r}.",
@@ -69,7 +89,12 @@ def _meant(call: FunctionCall, conversation: Conversation) -> Dispatch | ToolErr
     )
 
 
-def _checked(call: FunctionCall, spec: TaskSpec[Any], given: dict[str, str]) -> Dispatch | ToolError:
+def _sent(call: FunctionCall, spec: TaskSpec[Any], given: dict[str, str]) -> Dispatch | ToolError:
+    checked = _checked(call, spec.request, given)
+    return checked if isinstance(checked, ToolError) else Dispatch(spec, checked)
+
+
+def _checked(call: FunctionCall, model: type[WireModel], given: dict[str, str]) -> dict[str, Any] | ToolError:
     """`given`: arguments that are not the model's to fill in."""
     try:
         arguments = json.loads(call.arguments or "{}")
@@ -78,13 +103,13 @@ def _checked(call: FunctionCall, spec: TaskSpec[Any], given: dict[str, str]) -> 
         return _malformed(call, f"are not JSON: {wrong}")
     if not isinstance(arguments, dict):
         return _malformed(call, "are not a JSON object")
-    if unknown := sorted(arguments.keys() - (spec.request.model_fields.keys() - given.keys())):
+    if unknown := sorted(arguments.keys() - (model.model_fields.keys() - given.keys())):
         return _malformed(call, f"do not fit: it has no parameter {unknown[0]!r}")
     try:
-        request = spec.request.model_validate(arguments | given)
+        request = model.model_validate(arguments | given)
     except ValidationError as wrong:
         return _malformed(call, f"do not fit: {_first_problem(wrong)}")
-    return Dispatch(spec, request.model_dump(mode="json", exclude_unset=True, exclude_none=True))
+    return request.model_dump(mode="json", exclude_unset=True, exclude_none=True)
 
 
 def _malformed(call: FunctionCall, why: str) -> ToolError:

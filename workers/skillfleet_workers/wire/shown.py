@@ -23,7 +23,8 @@ _ALWAYS = ("status", "returncode", "stdout", "stderr")
 _WHEN_SET = ("error", "signal", "leftover_killed")
 
 
-def shown_to_model(result: Result) -> str:
+def shown_to_model(result: Result, key: str = "") -> str:
+    """`key`: of the call that brought it (CallRef.key), by which the model can read what is left out here."""
     match result:
         case SkillList():
             return json.dumps([s.model_dump() for s in result.skills], ensure_ascii=False)
@@ -32,7 +33,7 @@ def shown_to_model(result: Result) -> str:
         case SkillContent():
             return _content(result) + _scripts(result.scripts)
         case ScriptExecution():
-            return json.dumps(_shown_execution(result), ensure_ascii=False)
+            return json.dumps(_shown_execution(result, key), ensure_ascii=False)
         case ToolError():
             return json.dumps(result.model_dump(), ensure_ascii=False)
 
@@ -129,33 +130,34 @@ def _scripts(tools: Sequence[ScriptTool]) -> str:
     return "".join("\n".join([f"\n\n[{title}]", *lines]) for title, lines in titled if lines)
 
 
-def _shown_execution(run: ScriptExecution) -> dict[str, Any]:
+def _shown_execution(run: ScriptExecution, key: str) -> dict[str, Any]:
     shown: dict[str, Any] = {name: getattr(run, name) for name in _ALWAYS}
-    shown |= {"stdout": _middle_out(run.stdout), "stderr": _middle_out(run.stderr)}
+    shown |= {"stdout": _middle_out(run.stdout, key), "stderr": _middle_out(run.stderr, key)}
     shown |= {name: value for name in _WHEN_SET if (value := getattr(run, name))}
     if run.timed_out:
         shown["timeout"] = run.timeout
     for event in run.events:
         if event.get("type") == RESULT_EVENT:
-            shown |= _shown_result(event)
+            shown |= _shown_result(event, key)
     if run.artifacts:
         shown["artifacts"] = [a.model_dump(exclude={"location"}) for a in run.artifacts]
     return shown
 
 
-def _shown_result(event: dict[str, Any]) -> dict[str, Any]:
+def _shown_result(event: dict[str, Any], key: str) -> dict[str, Any]:
     """The value itself, where it is not too long; else a text with the beginning and the end of it."""
     if event.get("truncated"):
-        return {"result": _middle_out(event["value"]), "result_bytes": event["bytes"], "result_truncated": True}
+        return {"result": _middle_out(event["value"], key), "result_bytes": event["bytes"], "result_truncated": True}
     text = json.dumps(event["value"], ensure_ascii=False)
     if len(text) <= SHOWN_LIMIT_CHARS:
         return {"result": event["value"]}
-    return {"result": _middle_out(text), "result_truncated": True}
+    return {"result": _middle_out(text, key), "result_truncated": True}
 
 
-def _middle_out(text: str) -> str:
+def _middle_out(text: str, key: str) -> str:
     if len(text) <= SHOWN_LIMIT_CHARS:
         return text
     half = SHOWN_LIMIT_CHARS // 2
     left_out = len(text) - 2 * half
-    return f"{text[:half]}\n[... {left_out} characters left out ...]\n{text[-half:]}"
+    how = f"; read_output with call='{key}' brings all" if key else ""
+    return f"{text[:half]}\n[... {left_out} characters left out{how} ...]\n{text[-half:]}"
