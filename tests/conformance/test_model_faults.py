@@ -120,6 +120,12 @@ def test_a_text_that_reached_the_token_limit_is_kept(model: Asking) -> None:
     assert model.ask(Completion("It is 4", finish_reason="length")).message.content == "It is 4"
 
 
+@applies("faults")
+def test_a_provider_that_shows_life_while_the_model_thinks_is_waited_for(model: Asking) -> None:
+    outcome = model.ask(Completion("42", blanks=3))
+    assert (outcome.message.content, len(outcome.received)) == ("42", 1)
+
+
 @applies("faults", streams=[True])
 def test_a_text_is_heard_before_the_reply_is_whole(model: Asking) -> None:
     gate = Gate(after=1)
