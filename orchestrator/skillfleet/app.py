@@ -58,10 +58,10 @@ def known_models(settings: OrchestratorSettings) -> KnownModels:
 
 
 def _model_of(chosen: Chosen, facts: ModelFacts, settings: OrchestratorSettings) -> LanguageModel:
-    to, streaming = (chosen.key, chosen.base_url, chosen.model), settings.streaming
+    to, streaming, named = (chosen.key, chosen.base_url, chosen.model), settings.streaming, chosen.named
     match chosen.provider:
         case "openai":
-            return openai_model(*to, streaming=streaming, vision=facts.vision)
+            return openai_model(*to, streaming=streaming, vision=facts.vision, named=named)
         case "anthropic":
             return anthropic_model(*to, streaming=streaming, vision=facts.vision, max_output_tokens=facts.max_output)
 

@@ -1,6 +1,6 @@
 """Anthropic's Messages."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pydantic import SecretStr
 
@@ -9,7 +9,7 @@ from .anthropic_request import body_of
 from .anthropic_stream import read_stream
 from .base import Hear, ModelReply, ModelRequest
 from .failures import Failure
-from .provider import ATTEMPT_S, DEFAULT_MAX_RETRIES, ProviderModel, Wire, misconfigured, readable
+from .provider import ATTEMPT_S, DEFAULT_MAX_RETRIES, NO_OTHERS, ProviderModel, Wire, misconfigured, readable
 from .sse import events
 from .without import Without
 
@@ -27,6 +27,7 @@ def anthropic_model(
     max_retries: int = DEFAULT_MAX_RETRIES,
     backoff_s: float = 0.5,
     attempt_s: float = ATTEMPT_S,
+    named: Mapping[str, str] = NO_OTHERS,
 ) -> ProviderModel:
     """`base_url`: with or without the `/v1` that the SDK adds. `max_output_tokens`: of a reply, where the request
     names none; the provider wants to be told."""
@@ -38,7 +39,13 @@ def anthropic_model(
     wrong = misconfigured(key, base_url, model)
     without = Without(images=not vision)
     return ProviderModel(
-        connect, wrong, without=without, max_retries=max_retries, backoff_s=backoff_s, attempt_s=attempt_s
+        connect,
+        wrong,
+        without=without,
+        named=named,
+        max_retries=max_retries,
+        backoff_s=backoff_s,
+        attempt_s=attempt_s,
     )
 
 
