@@ -110,7 +110,7 @@ def make_driver(
         description_budget=settings.skill_description_budget,
         queue_timeout_s=settings.queue_timeout_s,
         known=known_models(settings),
-        executions=CeleryResults(make_celery(settings, queue=queue)).execution,
+        executions=CeleryResults(lambda: make_celery(settings, queue=queue)).execution,
     )
 
 

@@ -1,6 +1,8 @@
 """Full results of calls, as workers left them in Celery's result backend."""
 
 import logging
+from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import redis
@@ -16,8 +18,14 @@ log = logging.getLogger(__name__)
 
 
 class CeleryResults:
-    def __init__(self, app: "Celery") -> None:
-        self._app = app
+    """`connect` makes the Celery app; few conversations ever need it."""
+
+    def __init__(self, connect: Callable[[], "Celery"]) -> None:
+        self._connect = connect
+
+    @cached_property
+    def _app(self) -> "Celery":
+        return self._connect()
 
     def execution(self, ref: CallRef) -> ScriptExecution | None:
         """Of the newest attempt that has one. Where redis is away there is none: the reply that asks for it has been

@@ -63,6 +63,12 @@ def test_a_file_that_cannot_be_used_is_one_line(tmp_path: Path, text: str, says:
     assert says in str(wrong.value) and "\n" not in str(wrong.value)
 
 
+def test_the_example_of_the_document_is_such_a_file(tmp_path: Path) -> None:
+    document = (Path(__file__).parents[2] / "docs/models.md").read_text()
+    facts = known(tmp_path, document.split("```yaml\n")[1].split("```")[0]).facts("gpt-4o-of-tomorrow")
+    assert facts.prices == Prices(input=2.5, cached_input=1.25, cache_write=2.5, output=10)
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="name a YAML file of models"):
         KnownModels.of(tmp_path / "none.yaml")

@@ -11,6 +11,7 @@ from skillfleet.llm.base import ModelRequest
 from skillfleet.llm.prompts import opening
 from skillfleet.llm.provider import ProviderModel, Wire
 from skillfleet.llm.providers import PUBLIC, Chosen, choose
+from skillfleet.local.lone import worker_environment
 from skillfleet.settings import OrchestratorSettings
 from skillfleet_workers.wire.connection import load_settings
 
@@ -94,6 +95,12 @@ def test_what_is_missing_is_named(
     assert isinstance(found, Problem)
     assert found.code == "model_not_configured" and found.message.startswith(named)
     assert "key" not in found.message.replace("API_KEY", "")
+
+
+def test_workers_are_started_without_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LLM_API_KEY", *OWN):
+        monkeypatch.setenv(name, "secret")
+    assert "secret" not in worker_environment(load_settings(OrchestratorSettings)).values()
 
 
 def test_the_file_of_models_may_be_in_the_users_home(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import NoDecode
 
-from .wire.connection import FleetSettings, expanded
+from .wire.connection import MODEL_VARIABLES, FleetSettings, expanded
 from .wire.contract import MAX_TIMEOUT_SECONDS
 from .wire.execution import Isolation
 from .wire.published import QUEUE_NAME, QUEUE_RULE
@@ -140,6 +140,6 @@ def forget_model_keys() -> None:
 
     A variable that is deleted can still be read from /proc, so a process that was started with one starts over.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("LLM_")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(MODEL_VARIABLES)}
     if len(kept) < len(os.environ):
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], kept)

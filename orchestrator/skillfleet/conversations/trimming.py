@@ -134,13 +134,14 @@ def _pointer(message: Message, key: str, status: str) -> Message:
 
 def _size(conversation: Conversation, tools: Sequence[ToolDefinition], catalog: str) -> float:
     """Tokens of the request as it would be shown now: what the provider counted of the last one, and what has come
-    since; where it has counted none, an estimate."""
+    since. Where it has counted none, an estimate; where it has counted next to nothing, half of that."""
     shown = as_shown(conversation)
-    if conversation.asked_tokens:
-        since = _kept_from(shown, 1)
-        return conversation.asked_tokens + sum(map(_tokens, shown[since:]))
     overhead = len(catalog) + sum(map(_tool_chars, tools))
-    return overhead / CHARS_A_TOKEN + sum(map(_tokens, shown))
+    estimate = overhead / CHARS_A_TOKEN + sum(map(_tokens, shown))
+    if not conversation.asked_tokens:
+        return estimate
+    since = shown[_kept_from(shown, 1) :]
+    return max(conversation.asked_tokens + sum(map(_tokens, since)), estimate / 2)
 
 
 def _tokens(message: Message) -> float:

@@ -9,7 +9,7 @@ import time
 import redis
 
 from skillfleet_workers.wire import keys
-from skillfleet_workers.wire.connection import RedisUrls, SettingsError
+from skillfleet_workers.wire.connection import MODEL_VARIABLES, RedisUrls, SettingsError
 
 from ..app import make_driver
 from ..conversations.ledger import Accepted
@@ -104,7 +104,9 @@ def lone_name() -> str:
 
 def worker_environment(settings: OrchestratorSettings) -> dict[str, str]:
     """Ours, without the model's keys and Flower's logins, and with what the caller has set from Python."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("LLM_", "FLOWER_"))}
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith((*MODEL_VARIABLES, "FLOWER_"))
+    }
     inherited["SKILLFLEET_STATE_DIR"] = str(settings.state_dir)
     inherited["SKILLFLEET_FLEET"] = settings.fleet
     if "skills_folder" in settings.model_fields_set:

@@ -47,9 +47,10 @@ class Own:
     request: dict[str, Any]
 
 
-def dispatch(
-    call: FunctionCall, conversation: Conversation, snapshot: Snapshot | None = None
-) -> Dispatch | ActiveAgain | Own | ToolError:
+Dispatched = Dispatch | ActiveAgain | Own | ToolError
+
+
+def dispatch(call: FunctionCall, conversation: Conversation, snapshot: Snapshot | None = None) -> Dispatched:
     """Only what this conversation was offered, and what the skill that governs it allows. `snapshot`: the skills that
     its model was asked with."""
     meant = _meant(call, conversation)

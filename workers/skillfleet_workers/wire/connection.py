@@ -21,6 +21,9 @@ SETTINGS_EXIT = 2
 NO_BROKER_EXIT = 3
 """Exit codes of every process of a fleet; a supervisor does not start one again that has refused its settings."""
 
+MODEL_VARIABLES = ("LLM_", "OPENAI_API_KEY", "ANTHROPIC_API_KEY")
+"""Variables that begin so hold the models' keys, and are the orchestrator's alone."""
+
 HANDING_BACK_S = 5.0
 """Once its grace time is over, a process hands back what it holds and has ended within so many seconds."""
 
