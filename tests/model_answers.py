@@ -1,24 +1,49 @@
-"""What a model provider in a test can answer, in OpenAI's wire format (pure)."""
+"""What a model provider in a test can answer, in either wire format (pure)."""
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+from tests.model_requests import told
 
 from skillfleet.conversations.limits import Problem
-from skillfleet.conversations.messages import Message
 from skillfleet.llm.base import ModelRequest
 from skillfleet.llm.scripted import ScriptedModel
 
 MODEL = "test-model"
-STREAM_PIECE_CHARS = 7
 BLANK_EVERY_S = 0.05
+
+HowItBreaks = Literal["reset", "cut", "end", "half", "garbage", "error", "hang"]
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """What goes wrong in the middle of a reply, once `after` pieces of its text and arguments are out: the connection
+    is reset, or closed; the stream ends as if it were whole; ends within an event; goes on with what is no JSON;
+    tells of an error; stays silent. Of a reply that is not streamed, half is sent (`error`: the error alone)."""
+
+    how: HowItBreaks
+    after: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Holds a reply back once `after` pieces are out, until it is opened."""
+
+    after: int = 1
+    opened: threading.Event = field(default_factory=threading.Event)
+
+    def open(self) -> None:
+        self.opened.set()
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A good reply. `calls`: (id, name, arguments text); `message`: fields that override the message's;
-    `blanks`: spaces that the body starts with, BLANK_EVERY_S apart, while the model thinks."""
+    """A good reply. `calls`: (id, name, arguments text); `usage`: tokens in and out; `cached`: those of the input
+    that were read from, and written to, a cache; `finish_reason`: in OpenAI's words; `message`: fields that override
+    the message's; `blanks`: signs of life that the reply starts with, BLANK_EVERY_S apart, while the model thinks;
+    `pace_s`: between two pieces of a stream."""
 
     text: str | None = None
     calls: tuple[tuple[str, str, str], ...] = ()
@@ -27,9 +52,18 @@ class Completion:
     finish_reason: str | None = None
     usage: tuple[int, int] = (10, 5)
     message: Mapping[str, Any] = field(default_factory=dict)
+    cached: tuple[int, int] = (0, 0)
+    refusal: str | None = None
+    thinking: str = ""
+    pace_s: float = 0.0
+    gate: Gate | None = None
+    breaks: Break | None = None
 
     def document(self) -> dict[str, Any]:
-        message: dict[str, Any] = {"role": "assistant", "content": self.text}
+        """Of a chat completion."""
+        message: dict[str, Any] = {"role": "assistant", "content": self.text, "refusal": self.refusal}
+        if self.thinking:
+            message["reasoning_content"] = self.thinking
         if self.calls:
             message["tool_calls"] = [
                 {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
@@ -43,7 +77,12 @@ class Completion:
             "created": 0,
             "model": MODEL,
             "choices": [{"index": 0, "message": message | dict(self.message), "finish_reason": reason}],
-            "usage": {"prompt_tokens": given, "completion_tokens": said, "total_tokens": given + said},
+            "usage": {
+                "prompt_tokens": given,
+                "completion_tokens": said,
+                "total_tokens": given + said,
+                "prompt_tokens_details": {"cached_tokens": self.cached[0]},
+            },
         }
 
 
@@ -58,26 +97,46 @@ class Raw:
 
 
 @dataclass(frozen=True, slots=True)
+class Failed:
+    """An error of the provider's, in the shape of the format that is spoken."""
+
+    status: int
+    message: str = "no"
+    code: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TooLong:
+    """The transcript does not fit the model's window, said in each provider's own words."""
+
+    tokens: int = 210_000
+
+
+@dataclass(frozen=True, slots=True)
 class Hang:
     """Never answers."""
 
 
-Answer = Completion | Raw | Hang
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """The connection is reset before anything is answered."""
+
+
+Answer = Completion | Raw | Failed | TooLong | Hang | Reset
 Answers = Sequence[Answer] | Callable[[dict[str, Any]], Answer]
 
 
-def failure(status: int, message: str = "no", code: str | None = None, **headers: str) -> Raw:
-    """OpenAI's error shape; header names are written with underscores."""
-    error = {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}}
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Raw(json.dumps(error).encode(), status, named)
+def failure(status: int, message: str = "no", code: str | None = None, **headers: str) -> Failed:
+    """Header names are written with underscores."""
+    return Failed(status, message, code, {name.replace("_", "-"): value for name, value in headers.items()})
 
 
 def plays(model: ScriptedModel) -> Callable[[dict[str, Any]], Answer]:
     """A written script as a provider; what the script can't do is a 400."""
 
     def answer(request: dict[str, Any]) -> Answer:
-        messages = tuple(Message.model_validate(message) for message in request["messages"])
+        messages = told(request)
         reply = model.reply(ModelRequest(messages, (), float("inf")))
         if isinstance(reply, Problem):
             return failure(400, f"{reply.code}: {reply.message}", reply.code)
@@ -88,31 +147,3 @@ def plays(model: ScriptedModel) -> Callable[[dict[str, Any]], Answer]:
         return Completion(reply.message.content, wire, usage=(given, said))
 
     return answer
-
-
-def events(document: dict[str, Any]) -> Iterator[bytes]:
-    """The same completion as server-sent events; texts and arguments come in pieces."""
-    choice = document["choices"][0]
-    message = choice["message"]
-    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": None}]
-    deltas += [{"content": piece} for piece in _pieces(message["content"] or "")]
-    for index, call in enumerate(message.get("tool_calls", ())):
-        named = call["function"] | {"arguments": ""}
-        deltas.append({"tool_calls": [call | {"index": index, "function": named}]})
-        for piece in _pieces(call["function"]["arguments"]):
-            deltas.append({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
-    frame = {key: document[key] for key in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
-    for delta in deltas:
-        yield _event(frame | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
-    yield _event(frame | {"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]})
-    yield _event(frame | {"choices": [], "usage": document["usage"]})
-    yield b"data: [DONE]\n\n"
-
-
-def _event(document: dict[str, Any]) -> bytes:
-    return b"data: " + json.dumps(document).encode() + b"\n\n"
-
-
-def _pieces(text: str) -> Iterator[str]:
-    for start in range(0, len(text), STREAM_PIECE_CHARS):
-        yield text[start : start + STREAM_PIECE_CHARS]

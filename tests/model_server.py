@@ -1,4 +1,5 @@
-"""A model provider on 127.0.0.1 that speaks OpenAI's Chat Completions, as strict and as moody as a real one.
+"""A model provider on 127.0.0.1 that speaks OpenAI's Chat Completions and Anthropic's Messages, whole and streamed,
+as strict and as moody as the real ones.
 
 `python -m tests.model_server --port N --script FILE` plays a script to any number of conversations.
 """
@@ -8,20 +9,37 @@ import contextlib
 import json
 import socket
 import socketserver
+import struct
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tests.model_answers import BLANK_EVERY_S, MODEL, Answer, Answers, Completion, Hang, Raw, events, failure, plays
-from tests.openai_rules import why_refused
+from tests.model_answers import (
+    BLANK_EVERY_S,
+    MODEL,
+    Answer,
+    Answers,
+    Break,
+    Completion,
+    Failed,
+    Gate,
+    Hang,
+    Raw,
+    Reset,
+    TooLong,
+    failure,
+    plays,
+)
+from tests.model_wire import FORMATS, OPENAI, OVERLOADED, WireFormat, streamed
 
 from skillfleet.llm.scripted import ScriptedModel, load_script
 
+JSON = "application/json"
+GATE_LOOK_S = 0.1
 KEY = "sk-test-0123456789"
 REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 429: "Too Many Requests"}
 
@@ -84,21 +102,27 @@ class ModelServer(socketserver.ThreadingTCPServer):
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
-    def answer(self, method: str, path: str, headers: Mapping[str, str], body: dict[str, Any]) -> Answer:
+    def answer(self, method: str, path: str, headers: dict[str, str], body: dict[str, Any]) -> Answer:
+        wire = FORMATS.get(path)
         answer = self._refusal(method, path, headers, body) or self._accepted(path, body)
+        if isinstance(answer, TooLong):
+            answer = (wire or OPENAI).too_long(answer)
+        if isinstance(answer, Failed):
+            answer = (wire or OPENAI).failed(answer)
         status = answer.status if isinstance(answer, Raw) else 200
         if self._record:
             with self.lock:
                 self.received.append(Received(method, path, headers, body, status))
         return answer
 
-    def _refusal(self, method: str, path: str, headers: Mapping[str, str], body: dict[str, Any]) -> Raw | None:
-        said = headers.get("authorization", "").removeprefix("Bearer ")
+    def _refusal(self, method: str, path: str, headers: dict[str, str], body: dict[str, Any]) -> Failed | None:
+        wire = FORMATS.get(path) if method == "POST" else None
+        said = next(filter(None, map(headers.get, (wire or OPENAI).key_headers)), "").removeprefix("Bearer ")
         if self.key is not None and said != self.key:
             return failure(401, f"Incorrect API key provided: {said}.", "invalid_api_key")
-        if (method, path) not in (("POST", "/v1/chat/completions"), ("GET", "/v1/models")):
+        if wire is None and (method, path) != ("GET", "/v1/models"):
             return failure(404, f"Unknown request URL: {method} {path}.", "unknown_url")
-        wrong = why_refused(body) if method == "POST" else None
+        wrong = wire.why_refused(headers, body) if wire else None
         return failure(400, wrong) if wrong else None
 
     def _accepted(self, path: str, body: dict[str, Any]) -> Answer:
@@ -132,7 +156,7 @@ class _Connection(socketserver.StreamRequestHandler):
             content = self.rfile.read(int(headers.get("content-length", 0)))
             body = json.loads(content) if content else {}
             answer = self.server.answer(method, path, headers, body)
-            if not self._send(answer, stream=bool(body.get("stream"))):
+            if not self._send(answer, FORMATS.get(path, OPENAI), body):
                 return
 
     def _headers(self) -> Iterator[tuple[str, str]]:
@@ -140,34 +164,95 @@ class _Connection(socketserver.StreamRequestHandler):
             name, _, value = line.partition(":")
             yield name.strip().lower(), value.strip()
 
-    def _send(self, answer: Answer, *, stream: bool) -> bool:
+    def _send(self, answer: Answer, wire: WireFormat, request: dict[str, Any]) -> bool:
         """Whether the connection lives on."""
         match answer:
             case Hang():
                 self.server.closing.wait()
-                return False
+            case Reset():
+                self._reset()
             case Raw():
-                length = len(answer.body) + answer.missing
-                self._head(answer.status, "application/json", length, answer.headers)
+                self._head(answer.status, JSON, len(answer.body) + answer.missing, answer.headers)
                 self.wfile.write(answer.body)
+                self.wfile.flush()
+                return not answer.missing
             case Completion():
-                time.sleep(answer.delay_s + self.server.delay_s)
-                document = answer.document()
-                content = b"".join(events(document)) if stream else json.dumps(document).encode()
-                self._head(200, "text/event-stream" if stream else "application/json", answer.blanks + len(content))
-                for _ in range(answer.blanks):
-                    self.wfile.write(b" ")
-                    self.wfile.flush()
-                    self.server.closing.wait(BLANK_EVERY_S)
-                self.wfile.write(content)
-        self.wfile.flush()
-        return not (isinstance(answer, Raw) and answer.missing)
+                self.server.closing.wait(answer.delay_s + self.server.delay_s)
+                return (self._stream if request.get("stream") else self._whole)(answer, wire, request)
+        return False
 
-    def _head(self, status: int, kind: str, length: int, headers: Mapping[str, str] | None = None) -> None:
+    def _whole(self, answer: Completion, wire: WireFormat, request: dict[str, Any]) -> bool:
+        content = json.dumps(wire.document(answer)).encode()
+        breaks = answer.breaks
+        if breaks and breaks.how == "error":
+            return self._send(wire.failed(OVERLOADED), wire, request)
+        if breaks and breaks.how == "garbage":
+            content = content[: len(content) // 2]
+        self._head(200, JSON, answer.blanks + len(content))
+        self._blanks(answer.blanks, b" ")
+        if answer.gate:
+            self._wait_for(answer.gate)
+        if breaks and breaks.how != "garbage":
+            self.wfile.write(content[: len(content) // 2])
+            return self._break(breaks)
+        self.wfile.write(content)
+        self.wfile.flush()
+        return True
+
+    def _stream(self, answer: Completion, wire: WireFormat, request: dict[str, Any]) -> bool:
+        self._head(200, "text/event-stream", None)
+        self._blanks(answer.blanks, _chunk(wire.blank))
+        for step in streamed(wire, answer, request):
+            match step:
+                case bytes():
+                    self.wfile.write(_chunk(step))
+                case Gate():
+                    self.wfile.flush()
+                    self._wait_for(step)
+                case Break():
+                    return self._break(step)
+                case seconds:
+                    self.wfile.flush()
+                    self.server.closing.wait(seconds)
+        self.wfile.write(_chunk(b""))
+        self.wfile.flush()
+        return True
+
+    def _break(self, breaks: Break) -> bool:
+        if breaks.how in ("end", "half", "error", "garbage"):
+            self.wfile.write(_chunk(b""))
+        self.wfile.flush()
+        if breaks.how == "reset":
+            self._reset()
+        elif breaks.how == "hang":
+            self.server.closing.wait()
+        return False
+
+    def _reset(self) -> None:
+        """RST instead of FIN."""
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+
+    def _wait_for(self, gate: Gate) -> None:
+        while not (gate.opened.wait(GATE_LOOK_S) or self.server.closing.is_set()):
+            pass
+
+    def _blanks(self, count: int, blank: bytes) -> None:
+        for _ in range(count):
+            self.wfile.write(blank)
+            self.wfile.flush()
+            self.server.closing.wait(BLANK_EVERY_S)
+
+    def _head(self, status: int, kind: str, length: int | None, headers: Mapping[str, str] | None = None) -> None:
+        """`length` None: in chunks."""
         lines = [f"HTTP/1.1 {status} {REASONS.get(status, 'Status')}", f"Content-Type: {kind}"]
         lines += [f"{name}: {value}" for name, value in (headers or {}).items()]
-        lines += [f"Content-Length: {length}", "", ""]
+        lines += ["Transfer-Encoding: chunked" if length is None else f"Content-Length: {length}", "", ""]
         self.wfile.write("\r\n".join(lines).encode("latin-1"))
+
+
+def _chunk(content: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(content), content)
 
 
 def _in_order(answers: Sequence[Answer]) -> Callable[[dict[str, Any]], Answer]:

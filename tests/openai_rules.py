@@ -1,8 +1,16 @@
 """What OpenAI's Chat Completions refuses in a request, written apart from the product (pure)."""
 
+import base64
 import re
+from collections.abc import Iterator
 from typing import Any
 
+from tests.image_rules import media_type_of
+
+FIELDS = {
+    "model", "messages", "tools", "tool_choice", "parallel_tool_calls", "stream", "stream_options", "response_format",
+    "max_tokens", "max_completion_tokens", "temperature", "top_p", "n", "seed", "stop", "user",
+}  # fmt: skip
 NAME = re.compile(r"^[a-zA-Z0-9_-]{1,64}$")
 MESSAGE_FIELDS = {
     "system": {"role", "content", "name"},
@@ -22,7 +30,7 @@ def why_refused(request: dict[str, Any]) -> str | None:
     for place, message in enumerate(messages):
         if wrong := _wrong_message(message):
             return f"messages[{place}]: {wrong}"
-    return _wrong_order(messages) or _wrong_tools(request)
+    return _wrong_order(messages) or _wrong_tools(request) or next(_wrong_options(request), None)
 
 
 def _wrong_message(message: Any) -> str | None:
@@ -31,8 +39,10 @@ def _wrong_message(message: Any) -> str | None:
     role, content = message["role"], message.get("content")
     if unknown := set(message) - MESSAGE_FIELDS[role]:
         return f"additional properties are not allowed: {sorted(unknown)}"
-    if not isinstance(content, str | None):
-        return "content is neither a string nor null"
+    if isinstance(content, list) and (wrong := next(_wrong_parts(role, content), None)):
+        return wrong
+    if not isinstance(content, str | list | None):
+        return "content is neither a string, nor parts, nor null"
     if role == "assistant":
         return _wrong_calls(message) if "tool_calls" in message else _missing(content)
     if role == "tool" and not isinstance(message.get("tool_call_id"), str):
@@ -40,8 +50,31 @@ def _wrong_message(message: Any) -> str | None:
     return _missing(content)
 
 
-def _missing(content: str | None) -> str | None:
+def _missing(content: Any) -> str | None:
     return "content is null" if content is None else None
+
+
+def _wrong_parts(role: str, parts: list[Any]) -> Iterator[str]:
+    if not parts:
+        yield "[] is too short - 'content'"
+    for part in parts:
+        match part.get("type"):
+            case "text" if isinstance(part.get("text"), str):
+                pass
+            case "image_url" if role == "user":
+                yield from _wrong_image(str(part.get("image_url", {}).get("url")))
+            case kind:
+                yield f"a content part of type {kind!r} does not belong to a {role} message"
+
+
+def _wrong_image(url: str) -> Iterator[str]:
+    kind, _, data = url.removeprefix("data:").partition(";base64,")
+    try:
+        found = media_type_of(base64.b64decode(data, validate=True))
+    except ValueError:
+        found = None
+    if not url.startswith("https://") and (found is None or found != kind):
+        yield "image_url: You uploaded an unsupported image."
 
 
 def _wrong_calls(message: dict[str, Any]) -> str | None:
@@ -89,3 +122,42 @@ def _wrong_tools(request: dict[str, Any]) -> str | None:
         if not isinstance(parameters, dict) or parameters.get("type") != "object":
             return f"tools[{place}]: schema must be of type 'object'"
     return None
+
+
+def _wrong_options(request: dict[str, Any]) -> Iterator[str]:
+    for unknown in sorted(set(request) - FIELDS):
+        yield f"Unrecognized request argument supplied: {unknown}"
+    if "tool_choice" in request and "tools" not in request:
+        yield "'tool_choice' is only allowed when 'tools' are specified"
+    choice = request.get("tool_choice", "auto")
+    if not isinstance(choice, dict) and choice not in ("none", "auto", "required"):
+        yield f"Invalid value: {choice!r} - 'tool_choice'"
+    if "stream_options" in request and not request.get("stream"):
+        yield "The 'stream_options' parameter is only allowed when 'stream' is enabled."
+    if "max_tokens" in request and "max_completion_tokens" in request:
+        yield "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
+    for name in ("max_tokens", "max_completion_tokens"):
+        if name in request and (not isinstance(request[name], int) or request[name] < 1):
+            yield f"Invalid '{name}': integer below minimum value"
+    yield from _wrong_format(request.get("response_format"))
+
+
+def _wrong_format(form: Any) -> Iterator[str]:
+    if form is None or form in ({"type": "text"}, {"type": "json_object"}):
+        return
+    about = form.get("json_schema", {}) if isinstance(form, dict) and form.get("type") == "json_schema" else {}
+    schema = about.get("schema")
+    if not NAME.match(str(about.get("name", ""))) or not isinstance(schema, dict) or schema.get("type") != "object":
+        yield "response_format: needs type 'json_schema', a name and a schema of type 'object'"
+    elif about.get("strict"):
+        for one in _objects(schema):
+            required = set(one.get("required", ())) == set(one.get("properties", {}))
+            if one.get("additionalProperties") is not False or not required:
+                yield "Invalid schema for response_format: 'additionalProperties' is to be false, all to be required"
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict) and value.get("type") == "object":
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _objects(inner)

@@ -23,6 +23,7 @@ from .conversations.models import ConversationSpec
 from .conversations.redis_ledger import RedisLedger
 from .conversations.schedule import lease_s
 from .llm.adapters import adapted, registered
+from .llm.anthropic import anthropic_model
 from .llm.base import LanguageModel
 from .llm.facts import KnownModels, ModelFacts
 from .llm.openai import openai_model
@@ -56,13 +57,13 @@ def known_models(settings: OrchestratorSettings) -> KnownModels:
     return KnownModels.of(settings.models_file, settings.llm_model_name or "")
 
 
-def _model_of(chosen: Chosen, facts: ModelFacts, settings: OrchestratorSettings) -> LanguageModel | Problem:
-    to, streaming = (chosen.key, chosen.base_url, chosen.model), settings.streaming
+def _model_of(chosen: Chosen, facts: ModelFacts, settings: OrchestratorSettings) -> LanguageModel:
+    to, streaming, named = (chosen.key, chosen.base_url, chosen.model), settings.streaming, chosen.named
     match chosen.provider:
         case "openai":
-            return openai_model(*to, streaming=streaming, vision=facts.vision)
+            return openai_model(*to, streaming=streaming, vision=facts.vision, named=named)
         case "anthropic":
-            return Problem(code="model_not_configured", message="Anthropic's format is not spoken.")
+            return anthropic_model(*to, streaming=streaming, vision=facts.vision, max_output_tokens=facts.max_output)
 
 
 def make_ledger(settings: OrchestratorSettings, *, lone: str = "") -> RedisLedger:

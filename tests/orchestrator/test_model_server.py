@@ -3,10 +3,11 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import anthropic
 import openai
 import pytest
 from pydantic import SecretStr
@@ -14,6 +15,7 @@ from tests.model_answers import MODEL, Completion, plays
 from tests.model_server import KEY, ModelServer
 from tests.openai_rules import why_refused
 
+from skillfleet.llm.anthropic import anthropic_model
 from skillfleet.llm.base import ModelReply, ModelRequest
 from skillfleet.llm.openai import openai_model
 from skillfleet.llm.prompts import opening
@@ -44,6 +46,10 @@ def sdk(server: ModelServer) -> openai.OpenAI:
     return openai.OpenAI(api_key=KEY, base_url=server.base_url, max_retries=0)
 
 
+def anthropic_sdk(server: ModelServer) -> anthropic.Anthropic:
+    return anthropic.Anthropic(api_key=KEY, base_url=server.base_url.removesuffix("/v1"), max_retries=0)
+
+
 def test_a_stream_carries_the_same_completion_in_pieces(server: ModelServer) -> None:
     text, arguments, reason = "", {0: "", 1: ""}, None
     chunks = sdk(server).chat.completions.create(
@@ -59,6 +65,19 @@ def test_a_stream_carries_the_same_completion_in_pieces(server: ModelServer) -> 
     assert arguments == {0: '{"script": "print(6*7)"}', 1: ""}
 
 
+def test_a_stream_of_anthropics_carries_the_same_completion_in_pieces(server: ModelServer) -> None:
+    message = {"role": "user", "content": "u"}
+    with anthropic_sdk(server).messages.stream(model=MODEL, max_tokens=9, messages=[message]) as stream:  # type: ignore[list-item]
+        kinds = {event.type for event in stream}
+        said = stream.get_final_message()
+    text, run, other = said.content
+    assert (text.type, run.type, other.type) == ("text", "tool_use", "tool_use")
+    assert text.type == "text" and text.text == "Looking around."
+    assert run.type == "tool_use" and run.input == {"script": "print(6*7)"}
+    assert (said.stop_reason, said.usage.output_tokens) == ("tool_use", 5)
+    assert {"message_start", "content_block_start", "content_block_delta", "message_delta", "message_stop"} <= kinds
+
+
 def test_the_models_are_listed(server: ModelServer) -> None:
     assert [model.id for model in sdk(server).models.list()] == [MODEL]
 
@@ -68,6 +87,10 @@ def test_a_wrong_key_and_a_wrong_page_are_refused(server: ModelServer) -> None:
         sdk(server).with_options(api_key="sk-wrong").models.list()
     with pytest.raises(openai.NotFoundError):
         sdk(server).embeddings.create(model=MODEL, input="x")
+    with pytest.raises(anthropic.AuthenticationError):
+        anthropic_sdk(server).with_options(api_key="sk-wrong").messages.create(
+            model=MODEL, max_tokens=9, messages=[{"role": "user", "content": "u"}]
+        )
 
 
 @pytest.mark.parametrize(
@@ -124,9 +147,10 @@ def converse(model: ProviderModel) -> tuple[Any, ...]:
             messages += (type(outcome.message).model_validate(wire),)
 
 
-def test_a_script_is_played_over_the_wire() -> None:
+@pytest.mark.parametrize("adapter", [openai_model, anthropic_model])
+def test_a_script_is_played_over_the_wire(adapter: Callable[..., ProviderModel]) -> None:
     with ModelServer(plays(ScriptedModel.of(SCRIPT))) as server:
-        said = converse(openai_model(SecretStr(KEY), server.base_url, MODEL))
+        said = converse(adapter(SecretStr(KEY), server.base_url, MODEL))
     assert [message.content for message in said] == [None, "It is 42."]
 
 

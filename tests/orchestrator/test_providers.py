@@ -7,6 +7,9 @@ import pytest
 from tests.orchestrator.test_settings import unset as unset
 
 from skillfleet.conversations.limits import Problem
+from skillfleet.llm.base import ModelRequest
+from skillfleet.llm.prompts import opening
+from skillfleet.llm.provider import ProviderModel, Wire
 from skillfleet.llm.providers import PUBLIC, Chosen, choose
 from skillfleet.local.lone import worker_environment
 from skillfleet.settings import OrchestratorSettings
@@ -15,6 +18,10 @@ from skillfleet_workers.wire.connection import load_settings
 LLM = {"LLM_API_KEY": "llm-key", "LLM_API_BASE_URL": "http://llm/v1"}
 OWN = {"OPENAI_API_KEY": "openai-key", "ANTHROPIC_API_KEY": "anthropic-key"}
 URLS = {"OPENAI_BASE_URL": "http://openai/v1", "ANTHROPIC_BASE_URL": "http://anthropic"}
+
+
+def unreached() -> Wire:
+    raise AssertionError("nothing is asked")
 
 
 def chosen(monkeypatch: pytest.MonkeyPatch, name: str, variables: dict[str, str]) -> Chosen | Problem:
@@ -48,6 +55,25 @@ def test_a_name_chooses_provider_key_and_address(
     found = chosen(monkeypatch, name, variables)
     assert isinstance(found, Chosen), found
     assert (found.provider, found.model, found.key.get_secret_value(), found.base_url) == told
+
+
+@pytest.mark.parametrize(
+    ("variables", "fix"),
+    [
+        (LLM, "Check LLM_API_KEY at LLM_API_BASE_URL."),
+        (LLM | OWN, "Check ANTHROPIC_API_KEY at ANTHROPIC_BASE_URL."),
+        (LLM | URLS, "Check LLM_API_KEY at ANTHROPIC_BASE_URL."),
+    ],
+)
+def test_a_fix_names_the_settings_that_were_used(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], fix: str
+) -> None:
+    found = chosen(monkeypatch, "anthropic:claude", variables)
+    assert isinstance(found, Chosen)
+    wrong = Problem(code="model_key_rejected", message="no", fix="Check LLM_API_KEY at LLM_API_BASE_URL.")
+    model = ProviderModel(unreached, wrong, named=found.named)
+    outcome = model.reply(ModelRequest(opening("Hello?")))
+    assert isinstance(outcome, Problem) and outcome.fix == fix
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from skillfleet.conversations.limits import Problem, Usage
 from skillfleet.conversations.messages import Message, transcript_problem
-from skillfleet.llm.base import ModelReply, ModelRequest
+from skillfleet.llm.base import Calling, ModelReply, ModelRequest, Piece, Said
 from skillfleet.llm.prompts import opening
 from skillfleet.llm.scripted import ScriptedModel, load_script
 
@@ -55,6 +55,20 @@ def test_replies_come_in_order_with_deterministic_call_ids() -> None:
     assert [message.content for message in said] == ["Looking.", None, "Done."]
     ids = [asked.id for message in said for asked in message.tool_calls or ()]
     assert ids == ["call_0_0", "call_0_1", "call_1_0"]
+
+
+def test_a_reply_is_told_word_by_word_where_the_script_says_so() -> None:
+    reply = {"text": "Two  words.\n", "calls": [call(script="print(1)")], "delay_s": 0.01}
+    heard: list[Piece] = []
+    for streams in (False, True):
+        heard.clear()
+        outcome = ScriptedModel.of({"replies": [reply | {"stream": streams}]}).reply(
+            ModelRequest(opening("go"), (), 5), heard.append
+        )
+        assert isinstance(outcome, ModelReply)
+    assert heard[:2] == [Said("Two  "), Said("words.\n")]
+    arguments = "".join(piece.arguments for piece in heard if isinstance(piece, Calling))
+    assert json.loads(arguments) == {"script": "print(1)"}
 
 
 def test_the_same_transcript_gets_the_same_reply_from_any_instance() -> None:

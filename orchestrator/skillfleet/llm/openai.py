@@ -1,6 +1,6 @@
 """Any provider that speaks OpenAI's Chat Completions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pydantic import SecretStr
 
@@ -9,7 +9,7 @@ from .failures import Failure
 from .openai_reply import read_reply
 from .openai_request import body_of
 from .openai_stream import read_stream
-from .provider import ATTEMPT_S, DEFAULT_MAX_RETRIES, ProviderModel, Wire, misconfigured, readable
+from .provider import ATTEMPT_S, DEFAULT_MAX_RETRIES, NO_OTHERS, ProviderModel, Wire, misconfigured, readable
 from .sse import events, lines
 from .without import Without
 
@@ -24,6 +24,7 @@ def openai_model(
     max_retries: int = DEFAULT_MAX_RETRIES,
     backoff_s: float = 0.5,
     attempt_s: float = ATTEMPT_S,
+    named: Mapping[str, str] = NO_OTHERS,
 ) -> ProviderModel:
     key, base_url = api_key.get_secret_value().strip(), base_url.strip()
 
@@ -33,7 +34,13 @@ def openai_model(
     wrong = misconfigured(key, base_url, model)
     without = Without(images=not vision)
     return ProviderModel(
-        connect, wrong, without=without, max_retries=max_retries, backoff_s=backoff_s, attempt_s=attempt_s
+        connect,
+        wrong,
+        without=without,
+        named=named,
+        max_retries=max_retries,
+        backoff_s=backoff_s,
+        attempt_s=attempt_s,
     )
 
 

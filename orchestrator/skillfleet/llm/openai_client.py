@@ -1,34 +1,14 @@
-"""The official SDK, for one request at a time. Importing it costs a second."""
+"""OpenAI's official SDK, for one request at a time. Importing it costs a second."""
 
-import contextlib
-import socket
-import threading
-import time
-from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import httpx2
 import openai
-from pydantic import SecretStr
 
-from . import failures
 from .base import ModelReply
-from .failures import NEVER, Failure
-from .sse import lines
-
-CONNECT_S = 5.0
-MAX_CONNECTIONS = 1000
-MAX_IDLE_CONNECTIONS = 500
-
-REST_S = 1.0
-"""Patience with what comes after the end of a stream, seconds."""
-
-STREAM = "text/event-stream"
-
-Read = Callable[[bytes | Iterator[str]], ModelReply | Failure]
-"""Reads a whole body, or the lines of a stream."""
-
-_OUR_FAULT = (httpx2.UnsupportedProtocol, httpx2.LocalProtocolError, httpx2.TooManyRedirects)
+from .exchange import LIMITS, Answered, Exchanges, Read
+from .failures import Failure
 
 
 class OpenAIClient:
@@ -36,88 +16,20 @@ class OpenAIClient:
     time and would sleep past it."""
 
     def __init__(self, api_key: str, base_url: str, *, where: str) -> None:
-        limits = httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_IDLE_CONNECTIONS)
         sdk = openai.OpenAI(
             api_key=api_key,
             base_url=base_url,
             max_retries=0,
-            http_client=openai.DefaultHttpxClient(limits=limits),
+            http_client=openai.DefaultHttpxClient(limits=LIMITS),
         )
         self._completions = sdk.chat.completions.with_streaming_response
-        self._where = where
-        self._key = SecretStr(api_key)
+        self._exchanges = Exchanges(
+            api_key, where, refused=openai.APIStatusError, unconnected=openai.APIConnectionError
+        )
 
     def ask(self, model: str, body: dict[str, Any], read: Read, *, timeout_s: float) -> ModelReply | Failure:
-        """What `read` makes of the answer; `timeout_s` bounds it from the first to the last byte."""
-        deadline = time.monotonic() + timeout_s
-        try:
+        def send(timeout: httpx2.Timeout) -> AbstractContextManager[Answered]:
             # The SDK walks `messages` through its types, 14 ms for 60 of them; extra_body goes as it is.
-            with (
-                self._completions.create(
-                    model=model,
-                    messages=[],
-                    extra_body=body,
-                    timeout=httpx2.Timeout(timeout_s, connect=min(CONNECT_S, timeout_s)),
-                ) as response,
-                _cut_at(deadline, response.http_response),
-            ):
-                content = self._content(response.http_response)
-                got = read(content)
-                if isinstance(got, Failure) and time.monotonic() >= deadline:
-                    return failures.timed_out(timeout_s, retries=failures.ALWAYS)
-                if isinstance(got, ModelReply) and not isinstance(content, bytes):
-                    _read_to_the_end(content, response.http_response)
-                return got
-        except openai.APIStatusError as refused:
-            answer = refused.response
-            said = self._without_key(answer.content)
-            return failures.of_status(answer.status_code, said, answer.headers, time.time())
-        except openai.APIConnectionError as broken:
-            return self._no_answer(broken.__cause__ or broken, timeout_s, deadline)
-        except httpx2.HTTPError as broken:
-            return self._no_answer(broken, timeout_s, deadline)
+            return self._completions.create(model=model, messages=[], extra_body=body, timeout=timeout)
 
-    def _content(self, response: httpx2.Response) -> bytes | Iterator[str]:
-        if not response.headers.get("content-type", "").startswith(STREAM):
-            return self._without_key(response.read())
-        key = self._key.get_secret_value()
-        return (line.replace(key, "[key]") for line in lines(response.iter_bytes()))
-
-    def _without_key(self, body: bytes) -> bytes:
-        """Providers quote it in their errors; later, cut to length, half of it would be found no more."""
-        return body.replace(self._key.get_secret_value().encode(), b"[key]")
-
-    def _no_answer(self, why: BaseException, timeout_s: float, deadline: float) -> Failure:
-        silent = isinstance(why, httpx2.TimeoutException) and not isinstance(why, httpx2.ConnectTimeout)
-        if silent or time.monotonic() >= deadline:
-            return failures.timed_out(timeout_s, retries=failures.ALWAYS)
-        reason = str(why) or type(why).__name__
-        if isinstance(why, _OUR_FAULT):
-            return failures.unreachable(self._where, reason, retries=NEVER)
-        return failures.unreachable(self._where, reason)
-
-
-def _read_to_the_end(stream: Iterator[str], response: httpx2.Response) -> None:
-    """A connection is used again only when nothing is left on it; the reply is there already."""
-    with contextlib.suppress(httpx2.HTTPError), _cut_at(time.monotonic() + REST_S, response):
-        for _ in stream:
-            pass
-
-
-@contextlib.contextmanager
-def _cut_at(deadline: float, response: httpx2.Response) -> Iterator[None]:
-    """Read timeouts start again with every byte, and some providers send blanks while the model thinks."""
-    timer = threading.Timer(max(0.0, deadline - time.monotonic()), _shut, (response,))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
-def _shut(response: httpx2.Response) -> None:
-    connection = response.extensions["network_stream"].get_extra_info("socket")
-    with contextlib.suppress(OSError):
-        # Not SSLSocket.shutdown: it takes the TLS state away under the reader.
-        socket.socket.shutdown(connection, socket.SHUT_RDWR)
+        return self._exchanges.ask(send, read, timeout_s=timeout_s)

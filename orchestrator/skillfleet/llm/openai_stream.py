@@ -8,7 +8,8 @@ from typing import Any
 from ..conversations.messages import Message
 from .base import Calling, Hear, ModelReply, Said
 from .failures import ALWAYS, Failure, broken_off, malformed
-from .openai_reply import error_in_body, read_document, text_of
+from .openai_reply import error_in_body, read_document
+from .replies import text_of
 
 DONE = "[DONE]"
 

@@ -4,7 +4,8 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -20,6 +21,8 @@ ATTEMPT_S = 600.0
 
 REFUSED_S = 600.0
 """What a provider has refused it is asked without for so long: a single image may have been the reason."""
+
+NO_OTHERS: Mapping[str, str] = MappingProxyType({})
 
 _NO_TIME_S = 0.05
 
@@ -37,7 +40,8 @@ class Wire(Protocol):
 
 class ProviderModel:
     """A LanguageModel, shared by many threads. `connect` is called with the first reply: importing an SDK takes
-    seconds. `wrong`: why nothing can be asked at all. `without`: what it is never asked with."""
+    seconds. `wrong`: why nothing can be asked at all. `without`: what it is never asked with. `named`: the settings
+    that fixes name, where they stand for others of them."""
 
     def __init__(
         self,
@@ -45,12 +49,13 @@ class ProviderModel:
         wrong: Problem | None = None,
         *,
         without: Without = NOTHING,
+        named: Mapping[str, str] = NO_OTHERS,
         max_retries: int = DEFAULT_MAX_RETRIES,
         backoff_s: float = 0.5,
         attempt_s: float = ATTEMPT_S,
         refused_s: float = REFUSED_S,
     ) -> None:
-        self._connect, self._wrong = connect, wrong
+        self._connect, self._wrong, self._named = connect, wrong, named
         self._without, self._refused_s = without, refused_s
         self._refused, self._refused_until = NOTHING, 0.0
         self._max_retries, self._backoff_s, self._attempt_s = max_retries, backoff_s, attempt_s
@@ -58,6 +63,15 @@ class ProviderModel:
         self._building = threading.Lock()
 
     def reply(self, request: ModelRequest, hear: Hear = deaf) -> ModelReply | Problem:
+        outcome = self._reply(request, hear)
+        if isinstance(outcome, ModelReply):
+            return outcome
+        fix = outcome.fix
+        for name, other in self._named.items():
+            fix = fix.replace(name, other)
+        return outcome.model_copy(update={"fix": fix})
+
+    def _reply(self, request: ModelRequest, hear: Hear) -> ModelReply | Problem:
         if self._wrong:
             return self._wrong
         deadline = time.monotonic() + request.timeout_s

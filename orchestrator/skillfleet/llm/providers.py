@@ -1,6 +1,7 @@
 """Which provider answers for a model's name, where, and with which key (pure)."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pydantic import SecretStr
@@ -16,12 +17,14 @@ PUBLIC: dict[Provider, str] = {"openai": "https://api.openai.com/v1", "anthropic
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """`provider`: whose wire format; `model`: its name there."""
+    """`provider`: whose wire format; `model`: its name there; `named`: by what settings of the provider's own it was
+    chosen, by those that they come before."""
 
     provider: Provider
     model: str
     key: SecretStr
     base_url: str
+    named: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 def choose(name: str, settings: OrchestratorSettings) -> Chosen | Problem:
@@ -52,9 +55,12 @@ def _own(
         return Problem(code="model_not_configured", message=message, fix="Name one.")
     if key is None and settings.llm_api_key is None:
         return _missing(f"{provider.upper()}_API_KEY", "LLM_API_KEY")
+    named = {"LLM_API_KEY": f"{provider.upper()}_API_KEY"} if key else {}
+    if base_url or key or settings.llm_api_base_url is None:
+        named["LLM_API_BASE_URL"] = f"{provider.upper()}_BASE_URL"
     if key is None:
         base_url = base_url or settings.llm_api_base_url
-    return Chosen(provider, model, key or settings.llm_api_key or SecretStr(""), base_url or PUBLIC[provider])
+    return Chosen(provider, model, key or settings.llm_api_key or SecretStr(""), base_url or PUBLIC[provider], named)
 
 
 def _missing(setting: str, other: str = "") -> Problem:

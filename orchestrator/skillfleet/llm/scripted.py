@@ -10,8 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, f
 
 from ..conversations.limits import Problem
 from ..conversations.messages import FunctionCall, Message, ToolCall
-from .base import Hear, ModelReply, ModelRequest, deaf
+from .base import Hear, ModelReply, ModelRequest, Piece, deaf
 from .failures import timed_out
+from .pieces import pieces_of
 from .rendering import UnresolvedReference, render
 from .written import read_written
 
@@ -44,9 +45,12 @@ class ScriptedCall(ScriptModel):
 
 
 class ScriptedReply(ScriptModel):
+    """`stream`: it is told while it comes, word by word, over `delay_s`."""
+
     text: str | None = None
     calls: tuple[ScriptedCall, ...] = ()
     delay_s: float = Field(default=0.0, ge=0, le=MAX_DELAY_S)
+    stream: bool = False
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
@@ -118,14 +122,16 @@ class ScriptedModel:
             fix = "End the script with a text and no calls."
             return Problem(code="script_exhausted", message=message, fix=fix)
         written = self._replies[place]
-        time.sleep(min(written.delay_s, max(timeout_s, 0.0)))
         if written.delay_s > timeout_s:
+            time.sleep(max(timeout_s, 0.0))
             return timed_out(timeout_s).problem
         try:
-            return ModelReply(self._message(written, turn, messages))
+            said = self._message(written, turn, messages)
         except UnresolvedReference as wrong:
             fix = "Quote only what the script's calls bring: run them and look."
             return Problem(code="script_reference", message=f"replies[{place}] quotes {wrong}", fix=fix)
+        _tell(pieces_of(said) if written.stream else (), written.delay_s, hear)
+        return ModelReply(said)
 
     def _message(self, written: ScriptedReply, turn: int, messages: tuple[Message, ...]) -> Message:
         text = render(written.text, self._results(messages)) if written.text else None
@@ -141,6 +147,15 @@ class ScriptedModel:
             for index, call in enumerate(reply.calls)
         }
         return {name: shown[call_id] for call_id, name in names.items() if name and call_id in shown}
+
+
+def _tell(pieces: Sequence[Piece], delay_s: float, hear: Hear) -> None:
+    """The reply is there with its last piece, and not before its time."""
+    for piece in pieces:
+        time.sleep(delay_s / len(pieces))
+        hear(piece)
+    if not pieces:
+        time.sleep(delay_s)
 
 
 def _call_id(turn: int, index: int) -> str:

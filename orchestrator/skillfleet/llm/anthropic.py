@@ -1,0 +1,70 @@
+"""Anthropic's Messages."""
+
+from collections.abc import Iterator, Mapping
+
+from pydantic import SecretStr
+
+from .anthropic_reply import read_reply
+from .anthropic_request import body_of
+from .anthropic_stream import read_stream
+from .base import Hear, ModelReply, ModelRequest
+from .failures import Failure
+from .provider import ATTEMPT_S, DEFAULT_MAX_RETRIES, NO_OTHERS, ProviderModel, Wire, misconfigured, readable
+from .sse import events
+from .without import Without
+
+MAX_OUTPUT_TOKENS = 8192
+
+
+def anthropic_model(
+    api_key: SecretStr,
+    base_url: str,
+    model: str,
+    *,
+    streaming: bool = True,
+    vision: bool = True,
+    max_output_tokens: int = MAX_OUTPUT_TOKENS,
+    max_retries: int = DEFAULT_MAX_RETRIES,
+    backoff_s: float = 0.5,
+    attempt_s: float = ATTEMPT_S,
+    named: Mapping[str, str] = NO_OTHERS,
+) -> ProviderModel:
+    """`base_url`: with or without the `/v1` that the SDK adds. `max_output_tokens`: of a reply, where the request
+    names none; the provider wants to be told."""
+    key, base_url = api_key.get_secret_value().strip(), base_url.strip()
+
+    def connect() -> Wire:
+        return AnthropicWire(key, base_url, model, streaming=streaming, max_output_tokens=max_output_tokens)
+
+    wrong = misconfigured(key, base_url, model)
+    without = Without(images=not vision)
+    return ProviderModel(
+        connect,
+        wrong,
+        without=without,
+        named=named,
+        max_retries=max_retries,
+        backoff_s=backoff_s,
+        attempt_s=attempt_s,
+    )
+
+
+class AnthropicWire:
+    def __init__(self, key: str, base_url: str, model: str, *, streaming: bool, max_output_tokens: int) -> None:
+        # As with OpenAI's: the import takes a second.
+        from .anthropic_client import AnthropicClient  # noqa: PLC0415
+
+        root = base_url.rstrip("/").removesuffix("/v1")
+        self._client, self._model = AnthropicClient(key, root, where=readable(base_url)), model
+        self._streaming, self._max_output_tokens = streaming, max_output_tokens
+
+    def attempt(self, request: ModelRequest, timeout_s: float, hear: Hear) -> ModelReply | Failure:
+        def read(content: bytes | Iterator[str]) -> ModelReply | Failure:
+            if isinstance(content, bytes):
+                return read_reply(content, request.messages)
+            return read_stream(events(content), request.messages, hear)
+
+        body = body_of(request, stream=self._streaming, max_output_tokens=self._max_output_tokens)
+        if request.schema is not None and (form := self._client.answer_format(request.schema)):
+            body["output_config"] = {"format": form}
+        return self._client.ask(self._model, body, read, timeout_s=timeout_s)
