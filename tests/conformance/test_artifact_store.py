@@ -5,8 +5,9 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ class Kept:
         self.folder = folder
         self.store = store_at(url, folder)
         place = url or f"file://{folder}/artifacts/store"
+        self._files: Any
         self._files, self._root = fsspec.core.url_to_fs(place)
 
     def names(self) -> set[str]:
@@ -47,7 +49,7 @@ class Kept:
             os.utime(path, (time.time() - seconds,) * 2)
         else:
             blob: Any = self._files.store[path]
-            blob.modified -= type(blob.modified - blob.modified)(seconds=seconds)
+            blob.modified -= timedelta(seconds=seconds)
 
 
 @pytest.fixture(params=["folder", "file", "memory"])
@@ -131,13 +133,14 @@ class TestWhatNobodyUses:
     def test_goes_and_what_was_used_stays(self, kept: Kept, use: str) -> None:
         stored = kept.store.put_bytes(b"old", "a")
         kept.age(blob(b"old"), 3 * DAY_S)
-        {
+        uses: dict[str, Callable[[], object]] = {
             "put": lambda: kept.store.put_bytes(b"old", "b"),
             "read": lambda: kept.store.read(stored.digest),
             "fetch": lambda: kept.store.fetch(stored.digest, kept.folder / "out"),
             "share": lambda: kept.store.share(stored.digest, kept.folder / "out"),
             "nothing": lambda: None,
-        }[use]()
+        }
+        uses[use]()
         assert kept.store.prune(2 * DAY_S) == (use == "nothing")
         assert kept.names() == (set() if use == "nothing" else {blob(b"old")})
 
