@@ -14,9 +14,11 @@ from typing import Any
 import fsspec
 import pytest
 
+from skillfleet.conversations.limits import Limits
 from skillfleet_workers.wire import store as stores
 from skillfleet_workers.wire.connection import FleetSettings
 from skillfleet_workers.wire.store import ArtifactStore, FileTooLargeError, StoreError
+from skillfleet_workers.wire.store_places import YOUNG_S
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
 DAY_S = 86_400.0
@@ -56,6 +58,11 @@ class Kept:
 def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
     urls = {"folder": "", "file": f"file://{tmp_path}/elsewhere", "memory": f"memory://{uuid.uuid4().hex}"}
     yield Kept(urls[request.param], tmp_path)
+
+
+def most(metadata: list[Any]) -> float:
+    (bound,) = [one.le for one in metadata if hasattr(one, "le")]
+    return float(bound)
 
 
 def blob(content: bytes) -> str:
@@ -143,6 +150,10 @@ class TestWhatNobodyUses:
         uses[use]()
         assert kept.store.prune(2 * DAY_S) == (use == "nothing")
         assert kept.names() == (set() if use == "nothing" else {blob(b"old")})
+
+    def test_stays_as_long_as_a_conversation_may_not_have_used_it(self) -> None:
+        longest = {name: most(Limits.model_fields[name].metadata) for name in ("timeout_s", "wait_s")}
+        assert sum(longest.values()) + YOUNG_S <= stores.UNUSED_S
 
     def test_drafts_of_the_dead_go(self, kept: Kept) -> None:
         kept.store.put_bytes(b"a", "a")
