@@ -186,6 +186,7 @@ class TestWhatCannotBeUsed:
         [
             ("nosuch://a:secret@b", "no such protocol|Protocol not known: nosuch"),
             ("gs://bucket", "needs a package that is not installed"),
+            ("file://", "is empty"),
         ],
     )
     def test_is_told_with_its_fix(self, tmp_path: Path, url: str, told: str) -> None:
