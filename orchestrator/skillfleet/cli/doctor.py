@@ -8,6 +8,7 @@ import typer
 from skillfleet_workers.cli import host_findings
 from skillfleet_workers.wire.connection import RedisUrls, SettingsError, load_settings
 from skillfleet_workers.wire.fitness import Judgement, judged
+from skillfleet_workers.wire.store import ArtifactStore, StoreError
 
 from ..app import known_models
 from ..conversations.limits import Problem
@@ -24,9 +25,9 @@ Line = dict[str, Any]
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="A JSON list on stdout.")] = False) -> int:
-    """Look at redis, the fleet, the model's settings, skills, interpreters and isolation."""
+    """Look at redis, the fleet, the model's settings, the artifact store, skills, interpreters and isolation."""
     settings = load_settings(OrchestratorSettings)
-    lines = [*_fleet_lines(settings), _model_line(settings)]
+    lines = [*_fleet_lines(settings), _model_line(settings), _store_line(settings)]
     lines += [finding.model_dump() for finding in host_findings()]
     if as_json:
         print(json.dumps(lines))
@@ -65,6 +66,15 @@ def _model_line(settings: OrchestratorSettings) -> Line:
         return _line("model", chosen.model, False, str(wrong))
     known = f"window {facts.window} tokens, {'prices known' if facts.prices else 'no prices known'}"
     return _line("model", chosen.model, True, f"{chosen.provider} format at {readable(chosen.base_url)}; {known}")
+
+
+def _store_line(settings: OrchestratorSettings) -> Line:
+    try:
+        store = ArtifactStore.of(settings)
+        store.check()
+    except StoreError as wrong:
+        return _line("files", "artifact store", False, str(wrong))
+    return _line("files", "artifact store", True, store.where)
 
 
 def _about(slots: int, isolation: str, skills: tuple[str, ...]) -> str:

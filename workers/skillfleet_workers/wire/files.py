@@ -10,6 +10,11 @@ MAX_IMAGE_BYTES = 5_000_000
 """Of one image that a model is shown (Anthropic takes 5 MB)."""
 
 
+MAX_INPUT_FILES = 64
+MAX_INPUT_BYTES = 100 * 1024 * 1024
+"""Most files, and bytes of all of them together, that a conversation is handed."""
+
+
 class StoredFile(BaseModel):
     """`name`: a relative path with `/`, by which people, scripts and models know it; `digest`: SHA-256 of its bytes,
     in hexadecimal."""
