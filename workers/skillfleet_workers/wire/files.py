@@ -1,8 +1,6 @@
 """Files that travel with a conversation: handed in by people, or brought by scripts. Their bytes are in the artifact
 store, under their digest."""
 
-import mimetypes
-
 from pydantic import BaseModel, ConfigDict
 
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
@@ -14,9 +12,6 @@ MAX_IMAGE_BYTES = 5_000_000
 MAX_INPUT_FILES = 64
 MAX_INPUT_BYTES = 100 * 1024 * 1024
 """Most files, and bytes of all of them together, that a conversation is handed."""
-
-HEAD_BYTES = 16
-"""What `media_type_of` has to see of a file."""
 
 
 class StoredFile(BaseModel):
@@ -34,17 +29,3 @@ class StoredFile(BaseModel):
     def is_image(self) -> bool:
         """One that a model can be shown."""
         return self.media_type in IMAGE_TYPES and self.bytes <= MAX_IMAGE_BYTES
-
-
-def media_type_of(head: bytes, name: str) -> str:
-    """An image's by its first bytes, since models refuse one that is not what it says; any other's by its name."""
-    if head.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if head.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if head.startswith((b"GIF87a", b"GIF89a")):
-        return "image/gif"
-    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
-        return "image/webp"
-    guessed = mimetypes.guess_type(name)[0] or "application/octet-stream"
-    return "application/octet-stream" if guessed in IMAGE_TYPES else guessed
