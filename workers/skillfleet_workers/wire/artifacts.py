@@ -1,7 +1,6 @@
 """Files that a run hands back: moved out of its output folder, and described in its result."""
 
 import logging
-import mimetypes
 import os
 import shutil
 import time
@@ -9,11 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .execution import Artifact
+from .media_types import HEAD_BYTES, media_type_of
 from .shown import is_text
+
+ARTIFACTS = "artifacts"
+STORE = f"{ARTIFACTS}/store"
+"""In the state folder: what runs have handed back, and the artifact store unless it is elsewhere."""
 
 MAX_FILES = 100
 MAX_BYTES = 100 * 1024 * 1024
-"""Most bytes that one run may hand back; files beyond are left out."""
+"""Most that one run may hand back, where files beyond are left out; most that one file of a conversation has."""
 
 MAX_DEPTH = 32
 log = logging.getLogger(__name__)
@@ -41,12 +45,17 @@ def collect_artifacts(output: Path, kept: Path) -> tuple[Artifact, ...]:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.move(file, target, copy_function=shutil.copyfile)
             target.chmod(0o644)
+            media_type = media_type_of(name.name, _head(target))
         except OSError as wrong:  # a path too long, a full disk: the run has its result all the same
             log.warning("a file of a run is not kept: %s", wrong)
             continue
-        media_type = mimetypes.guess_type(name.name)[0] or "application/octet-stream"
         found.append(Artifact(path=str(name), bytes=size, media_type=media_type, location=str(target)))
     return tuple(found)
+
+
+def _head(file: Path) -> bytes:
+    with file.open("rb") as opened:
+        return opened.read(HEAD_BYTES)
 
 
 def _files(folder: Path, depth: int = 0) -> Iterator[Path]:
@@ -71,5 +80,5 @@ def prune_artifacts(folder: Path, older_than_s: float) -> None:
         return
     horizon = time.time() - older_than_s
     for conversation in folder.iterdir():
-        if conversation.stat().st_mtime < horizon:
+        if conversation.name != Path(STORE).name and conversation.stat().st_mtime < horizon:
             shutil.rmtree(conversation, ignore_errors=True)
