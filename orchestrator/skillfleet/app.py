@@ -14,6 +14,7 @@ from skillfleet_workers.wire.blobs import Blobs
 from skillfleet_workers.wire.celery import make_celery
 from skillfleet_workers.wire.connection import RedisUrls, SettingsError, worker_name
 from skillfleet_workers.wire.presence import LiveProcess, Presence, live_processes
+from skillfleet_workers.wire.store import ArtifactStore
 
 from .calls import CeleryCalls
 from .catalogs import Catalogs
@@ -28,6 +29,7 @@ from .llm.base import LanguageModel
 from .llm.openai import openai_model
 from .llm.scripted import ScriptedModel
 from .settings import OrchestratorSettings
+from .shown_files import ShownFiles
 
 if TYPE_CHECKING:
     pass
@@ -97,6 +99,7 @@ def make_driver(
         catalogs=catalogs,
         description_budget=settings.skill_description_budget,
         queue_timeout_s=settings.queue_timeout_s,
+        file=ShownFiles(ArtifactStore.of(settings)).read,
     )
 
 

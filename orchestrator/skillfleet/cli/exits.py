@@ -13,6 +13,7 @@ import typer
 from skillfleet_workers.wire.connection import NO_BROKER_EXIT, SETTINGS_EXIT, SettingsError
 from skillfleet_workers.wire.printable import printable
 from skillfleet_workers.wire.shown import is_text
+from skillfleet_workers.wire.store import StoreError
 
 from ..conversations.report import Report
 from ..errors import BadRequestError, FleetError, NoBrokerError, NoFleetError, UnknownConversationError
@@ -37,6 +38,7 @@ _OF_ERROR: list[tuple[type[Exception], int]] = [
     (NoBrokerError, NO_FLEET),
     (NoFleetError, NO_FLEET),
     (redis.RedisError, NO_FLEET),
+    (StoreError, NO_FLEET),
     (UnicodeDecodeError, USAGE),
     (FleetError, FAILED),
 ]
