@@ -47,8 +47,7 @@ class Fleet:
 
     With no fleet running and no SKILLFLEET_REDIS_URL, `submit` starts one of its own that ends with the block.
 
-    Raises (every verb): SettingsError, NoBrokerError; UnknownConversationError where an id is given; StoreError where
-    there are files.
+    Raises (every verb): SettingsError, NoBrokerError; UnknownConversationError for an id, StoreError for files.
     """
 
     def __init__(

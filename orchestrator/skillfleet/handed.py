@@ -136,9 +136,10 @@ def _read(path: Path, state: tuple[int, ...]) -> StoredFile:
 
 def _described(name: str, stream: io.BufferedReader | io.BytesIO) -> StoredFile:
     media_type = media_type_of(name, stream.read(HEAD_BYTES))
+    size = stream.seek(0, io.SEEK_END)
     stream.seek(0)
     digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return StoredFile(name=name, digest=digest, bytes=stream.tell(), media_type=media_type)
+    return StoredFile(name=name, digest=digest, bytes=size, media_type=media_type)
 
 
 def _check(option: str, file: StoredFile) -> None:
