@@ -12,7 +12,6 @@ from ..settings import DESCRIPTION_BUDGET
 from ..tools.catalog import catalog_of
 from ..tools.definitions import offered
 from .limits import Problem
-from .messages import unillustrated
 from .models import Conversation, ConversationSpec
 from .moves import DeadlinePassed, Event, ModelFailed, ModelReplied
 
@@ -36,15 +35,10 @@ class Catalogs(Protocol):
         ...
 
 
-def sees_all(model: str) -> bool:
-    """Nobody tells of a model that takes no images."""
-    return True
-
-
 class Asking:
     """`catalogs` None: nobody tells of skills, and models find them by their tools alone. `budget`: most characters
-    of the catalog that a model is shown. `file`: as a ModelRequest has it; `sees`: whether the model of that name,
-    empty for the default one, takes images. Safe to share between threads."""
+    of the catalog that a model is shown. `file`: as a ModelRequest has it. Safe to share between
+    threads."""
 
     def __init__(
         self,
@@ -54,10 +48,9 @@ class Asking:
         budget: int = DESCRIPTION_BUDGET,
         *,
         file: Callable[[str], bytes | None] = no_files,
-        sees: Callable[[str], bool] = sees_all,
     ) -> None:
         self._models, self._catalogs, self._clock, self._budget = models, catalogs, clock, budget
-        self._file, self._sees = file, sees
+        self._file = file
         self._texts: dict[tuple[str, tuple[str, ...] | None], str] = {}
 
     def snapshot_for(self, conversation: Conversation) -> str | None:
@@ -85,9 +78,8 @@ class Asking:
         return ModelReplied(answer.message, answer.usage, snapshot, divergences=answer.divergences)
 
     def _request(self, conversation: Conversation, catalog: str, left_s: float) -> ModelRequest:
-        messages = conversation.messages if self._sees(conversation.model) else unillustrated(conversation.messages)
         return ModelRequest(
-            messages=with_catalog(messages, catalog),
+            messages=with_catalog(conversation.messages, catalog),
             tools=offered(conversation, activates=bool(catalog)),
             timeout_s=max(0.001, left_s),
             file=self._file,

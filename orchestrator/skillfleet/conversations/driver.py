@@ -12,7 +12,7 @@ import redis
 from ..events import changes
 from ..llm.base import no_files
 from ..settings import DESCRIPTION_BUDGET
-from .asking import Asking, Catalogs, Models, sees_all
+from .asking import Asking, Catalogs, Models
 from .children import start_children
 from .ending import pending
 from .engine import step, wanted
@@ -48,10 +48,9 @@ class Driver:
         description_budget: int = DESCRIPTION_BUDGET,
         queue_timeout_s: float = QUEUE_TIMEOUT_S,
         file: Callable[[str], bytes | None] = no_files,
-        sees: Callable[[str], bool] = sees_all,
     ) -> None:
         self._ledger, self._only = ledger, only
-        self._asking = Asking(models, catalogs, clock, description_budget, file=file, sees=sees)
+        self._asking = Asking(models, catalogs, clock, description_budget, file=file)
         self._sending = Sending(ledger, calls, clock)
         self._grace_s, self._clock = grace_s, clock
         self._recovery_s, self._queue_timeout_s = recovery_s, queue_timeout_s

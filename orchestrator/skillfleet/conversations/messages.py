@@ -69,11 +69,6 @@ class ToolDefinition(ChatModel):
     function: FunctionDefinition
 
 
-def unillustrated(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """For a model that takes no images."""
-    return tuple(one.model_copy(update={"attachments": None}) if one.attachments else one for one in messages)
-
-
 def transcript_problem(messages: tuple[Message, ...]) -> str | None:
     """Why a provider would refuse this message list, or None: every tool call is answered once, by the tool
     messages right behind it, in any order; nothing else answers."""
