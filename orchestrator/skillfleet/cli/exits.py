@@ -27,7 +27,7 @@ INTERRUPTED = 130
 NOBODY_READS = 141
 
 EXIT_CODES = """\
-Exit codes: 0 answered; 1 failed or cancelled; 2 usage or settings; 3 no broker or no fleet; \
+Exit codes: 0 answered; 1 failed or cancelled; 2 usage or settings; 3 no broker, fleet or artifact store; \
 4 expired (a limit was reached); 130 interrupted; 141 nobody reads the output."""
 
 _OF_STATUS = {"completed": ANSWERED, "failed": FAILED, "cancelled": FAILED, "expired": EXPIRED}
