@@ -5,17 +5,20 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import fsspec
 import pytest
 
+from skillfleet.conversations.limits import Limits
 from skillfleet_workers.wire import store as stores
 from skillfleet_workers.wire.connection import FleetSettings
 from skillfleet_workers.wire.store import ArtifactStore, FileTooLargeError, StoreError
+from skillfleet_workers.wire.store_places import YOUNG_S
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
 DAY_S = 86_400.0
@@ -32,6 +35,7 @@ class Kept:
         self.folder = folder
         self.store = store_at(url, folder)
         place = url or f"file://{folder}/artifacts/store"
+        self._files: Any
         self._files, self._root = fsspec.core.url_to_fs(place)
 
     def names(self) -> set[str]:
@@ -47,13 +51,18 @@ class Kept:
             os.utime(path, (time.time() - seconds,) * 2)
         else:
             blob: Any = self._files.store[path]
-            blob.modified -= type(blob.modified - blob.modified)(seconds=seconds)
+            blob.modified -= timedelta(seconds=seconds)
 
 
 @pytest.fixture(params=["folder", "file", "memory"])
 def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
     urls = {"folder": "", "file": f"file://{tmp_path}/elsewhere", "memory": f"memory://{uuid.uuid4().hex}"}
     yield Kept(urls[request.param], tmp_path)
+
+
+def most(metadata: list[Any]) -> float:
+    (bound,) = [one.le for one in metadata if hasattr(one, "le")]
+    return float(bound)
 
 
 def blob(content: bytes) -> str:
@@ -131,15 +140,20 @@ class TestWhatNobodyUses:
     def test_goes_and_what_was_used_stays(self, kept: Kept, use: str) -> None:
         stored = kept.store.put_bytes(b"old", "a")
         kept.age(blob(b"old"), 3 * DAY_S)
-        {
+        uses: dict[str, Callable[[], object]] = {
             "put": lambda: kept.store.put_bytes(b"old", "b"),
             "read": lambda: kept.store.read(stored.digest),
             "fetch": lambda: kept.store.fetch(stored.digest, kept.folder / "out"),
             "share": lambda: kept.store.share(stored.digest, kept.folder / "out"),
             "nothing": lambda: None,
-        }[use]()
+        }
+        uses[use]()
         assert kept.store.prune(2 * DAY_S) == (use == "nothing")
         assert kept.names() == (set() if use == "nothing" else {blob(b"old")})
+
+    def test_stays_as_long_as_a_conversation_may_not_have_used_it(self) -> None:
+        longest = {name: most(Limits.model_fields[name].metadata) for name in ("timeout_s", "wait_s")}
+        assert sum(longest.values()) + YOUNG_S <= stores.UNUSED_S
 
     def test_drafts_of_the_dead_go(self, kept: Kept) -> None:
         kept.store.put_bytes(b"a", "a")

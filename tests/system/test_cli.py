@@ -106,7 +106,9 @@ def test_doctor_lists_all_that_a_fleet_needs(shared: Shared) -> None:
     lines = one_value(done)
     assert done.returncode == 0
     areas = [line["area"] for line in lines]
-    assert {"redis", "orchestrators", "workers", "model", "skills", "interpreters", "isolation"} <= set(areas)
+    assert {"redis", "orchestrators", "workers", "model", "files", "skills", "interpreters", "isolation"} <= set(
+        areas
+    )
     assert areas.count("workers") == WORKERS
     assert all(line["fix"] for line in lines if line["ok"] is False)
     assert KEY not in done.stdout

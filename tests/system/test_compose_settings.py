@@ -31,6 +31,15 @@ def test_compose_passes_every_setting_to_the_service_that_reads_it() -> None:
     assert _names(WorkerSettings) - NOT_FOR_COMPOSE <= _passed_to("worker")
 
 
+def test_both_sides_of_compose_share_the_artifact_store() -> None:
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    services = [compose["services"][name] for name in ("orchestrator", "worker")]
+    (url,) = {service["environment"]["SKILLFLEET_ARTIFACTS_URL"] for service in services}
+    folder = url.rpartition("file://")[2].rstrip("}")
+    assert all(f"artifacts:{folder}" in service["volumes"] for service in services)
+    assert f"--mode 0700 {folder}\n" in (ROOT / "deploy/Dockerfile").read_text()
+
+
 def test_the_env_example_shows_every_setting() -> None:
     lines = (ROOT / ".env.example").read_text().splitlines()
     shown = {line.removeprefix("# ").partition("=")[0] for line in lines if "=" in line}

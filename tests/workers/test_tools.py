@@ -82,14 +82,14 @@ def test_a_script_sees_a_clean_environment_and_the_names_it_can_count_on(
 def test_a_script_runs_in_its_skills_folder_and_leaves_nothing_but_what_it_hands_back(toolbox: Toolbox) -> None:
     script = (
         "import os, pathlib; print(os.getcwd())\n"
-        "pathlib.Path(os.environ['SKILLFLEET_OUTPUT_DIR'], 'chart.png').write_bytes(b'12345')\n"
+        "pathlib.Path(os.environ['SKILLFLEET_OUTPUT_DIR'], 'chart').write_bytes(b'\\x89PNG\\r\\n\\x1a\\n')\n"
         "pathlib.Path(os.environ['TMPDIR'], 'scrap').touch()"
     )
     done = run(toolbox, script)
     assert done.stdout.strip() == done.working_directory == str(toolbox.artifacts_folder.parent / "skills" / "plain")
     (artifact,) = done.artifacts
-    assert (artifact.path, artifact.bytes, artifact.media_type) == ("chart.png", 5, "image/png")
-    assert Path(artifact.location).read_bytes() == b"12345"
+    assert (artifact.path, artifact.bytes, artifact.media_type) == ("chart", 8, "image/png")
+    assert Path(artifact.location).read_bytes() == b"\x89PNG\r\n\x1a\n"
     assert not list((toolbox.artifacts_folder.parent / "work").iterdir())
 
 

@@ -98,7 +98,9 @@ def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> I
             shop.offering.snapshot,
             lambda: [one for one in live_processes(client, settings.fleet) if one.serves(queue) and one.name != name],
         )
-        runner = CallRunner(ledger, heartbeat, name, terms, Blobs(client, ttl_s), elsewhere=routing.elsewhere)
+        runner = CallRunner(
+            ledger, heartbeat, name, terms, Blobs(client, ttl_s), elsewhere=routing.elsewhere, files=shop.files
+        )
         register_tasks(app, shop.toolbox, runner)
         since = time.time()
 
@@ -112,7 +114,7 @@ def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> I
             )  # fmt: skip
 
         presence = Presence(client, settings.fleet, describe, lambda: watching.mark)
-        for resident in (heartbeat, control, presence):
+        for resident in (heartbeat, control, presence, shop.tidying):
             resident.start()
             opened.callback(resident.close)
         yield Wired(app, name, heartbeat, routing)

@@ -1,7 +1,8 @@
 """What a tool knows of the call that it serves, and what it tells of it beside the result."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Event
 
 from .environments.progress import silent
@@ -21,7 +22,7 @@ class CallNotes:
 class CallContext:
     """`skills`: the only ones this conversation may use; None: all. `cancelled` is set when the result is no
     longer wanted. `tell` shows a line to those who follow the conversation, `hear` what a script writes. `snapshot`
-    and `digest` are the CallMessage's."""
+    and `digest` are the CallMessage's. `inputs`: for its scripts, by their names."""
 
     ref: CallRef
     skills: Collection[str] | None
@@ -30,4 +31,5 @@ class CallContext:
     hear: Callable[[Output], None] | None = None
     snapshot: str = ""
     digest: str = ""
+    inputs: Mapping[str, Path] = field(default_factory=dict)
     notes: CallNotes = field(default_factory=CallNotes)

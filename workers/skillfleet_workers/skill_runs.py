@@ -78,7 +78,7 @@ class SkillRuns:
             # What the runner writes is an answer for us, not for people.
             asked = replace(asked, preload=(*PRELOAD, *skill.preload), hear=None)
             if mode == "search":  # it may be done twice, so it must reach nothing
-                asked = replace(asked, network="none")
+                asked = replace(asked, network="none", inputs={})
             return answered(self.runtime.run(asked), call)
 
     def command(
@@ -102,7 +102,7 @@ class SkillRuns:
             raise RuntimeUnavailableError(f"there is no {INTERPRETERS['shell']} in {CLEAN_PATH}")
         asked = self._asked(skill, Path(bash), timeout_s, context, script=line, language="shell", stdin=stdin)
         environment = {**asked.environment, **(variables or {})}
-        run = self.runtime.run(replace(asked, environment=environment, keep=None, hear=None))
+        run = self.runtime.run(replace(asked, environment=environment, keep=None, hear=None, inputs={}))
         if run.status == "lost":
             raise RuntimeUnavailableError(run.error or "a command was lost")
         return run
@@ -142,6 +142,7 @@ class SkillRuns:
             hear=context.hear,
             files=files_of(skill, override),
             programs=self.programs,
+            inputs=context.inputs,
             **what,
         )
 

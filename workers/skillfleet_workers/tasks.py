@@ -14,6 +14,7 @@ from celery.exceptions import Ignore
 from pydantic import ValidationError
 
 from .call_context import CallContext, CallNotes
+from .call_files import CallFiles
 from .heartbeat import Heartbeat
 from .hooks import Hooks
 from .progress import OutputTeller, Teller
@@ -43,11 +44,14 @@ from .wire.contract import (
 from .wire.execution import ScriptExecution
 from .wire.keys import route_of
 from .wire.shown import call_status, how_lost, output_tail, shown_to_model
+from .wire.store import StoreError
 
 COMMIT_PATIENCE_S = 60.0
 """A result outlives an outage of redis this long; after it the call counts as lost."""
 
 RESULT_REPR_CHARS = 160
+TAKES_FILES = (RUN_PYTHON, RUN_SCRIPT, EXECUTE_CODE)
+"""The tasks whose scripts get what was handed in with their conversation."""
 
 _FATE: dict[Committed, str] = {
     "recorded": "",
@@ -76,6 +80,7 @@ class CallRunner:
     blobs: Blobs | None = None
     around: Around = lambda spec, message, context, call: call()
     elsewhere: Elsewhere = lambda _: None
+    files: CallFiles | None = None
 
     def run(self, spec: TaskSpec[Any], tool: Tool, message: CallMessage) -> dict[str, Any]:
         """The result as JSON, for the result backend.
@@ -105,6 +110,8 @@ class CallRunner:
                     "queued_ms": round(queued_ms, 3),
                 }
                 result = result.model_copy(update=about)
+                if self.files and result.artifacts:
+                    result = self.files.stored(result, message.ref.task_id)
             if lost := how_lost(result):
                 self._hand_back(message.ref, lost)
             else:
@@ -143,6 +150,7 @@ class CallRunner:
             tools=result.scripts if isinstance(result, Document | SkillContent) else (),
             used=notes.used,
             governing=result.governing if isinstance(result, SkillContent) else None,
+            artifacts=result.artifacts if isinstance(result, ScriptExecution) else (),
         )
 
     def _commit(self, ref: CallRef, record: CallResult, retries: int) -> None:
@@ -156,8 +164,13 @@ class CallRunner:
             # Checked by the orchestrator too; a newer one may send what this worker does not know.
             return ToolError(error="malformed_arguments", message=str(wrong), fix="Call it with other arguments.")
         try:
+            if self.files and message.files and spec in TAKES_FILES:
+                inputs = self.files.inputs(message.files)
+                if isinstance(inputs, ToolError):
+                    return inputs
+                context = replace(context, inputs=inputs)
             return self.around(spec, message, context, lambda: tool(request, context))
-        except RuntimeUnavailableError as broken:
+        except (RuntimeUnavailableError, StoreError) as broken:
             log.error("call %s: %s", message.ref.task_id, broken)
             return ScriptExecution(status="lost", error=f"the worker could not run the script: {broken}")
 

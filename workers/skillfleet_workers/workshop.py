@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from .call_files import INPUTS, CallFiles
 from .environments.build import Environments
 from .given import script_path
 from .offering import Offering
@@ -17,10 +19,12 @@ from .skills.overrides import Overrides
 from .skills.roots import roots_of
 from .skills.this_host import this_host
 from .skills.watching import Watching
+from .tidying import Tidying
 from .tools import Toolbox
-from .wire.artifacts import prune_artifacts
+from .wire.artifacts import ARTIFACTS, prune_artifacts
 from .wire.connection import SettingsError
 from .wire.published import Snapshot
+from .wire.store import UNUSED_S, ArtifactStore, StoreError
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,8 @@ class Workshop:
     runtime: ChosenRuntime
     offering: Offering
     toolbox: Toolbox
+    files: CallFiles
+    tidying: Tidying
 
 
 def workshop(
@@ -37,11 +43,11 @@ def workshop(
     """Its runtime is the caller's to close.
 
     Raises:
-        SettingsError: nothing would do for the isolation that is demanded.
+        SettingsError: nothing would do for the isolation that is demanded; there can be no such artifact store.
     """
     state, ttl_s = settings.state_dir, settings.result_ttl_hours * 3600
+    files = _files(settings)
     runtime = _runtime(settings, scratch)
-    prune_artifacts(state / "artifacts", ttl_s)
     kept = Kept(state / "kept")
     kept.prune(ttl_s)
     catalog = SkillCatalog(roots_of(settings), watching=watching, kept=kept)
@@ -58,14 +64,28 @@ def workshop(
         runtime=runtime,
         script_timeout_s=settings.script_timeout_s,
         script_cpus=settings.script_cpus,
-        artifacts_folder=state / "artifacts",
+        artifacts_folder=state / ARTIFACTS,
         overrides=overrides.of,
         digest_of=catalog.digest_of,
         snapshots=snapshots,
         offering=offering,
         programs=settings.script_path,
     )
-    return Workshop(catalog, runtime, offering, toolbox)
+    tidying = Tidying(
+        (
+            partial(prune_artifacts, state / ARTIFACTS, ttl_s),
+            files.prune,
+            partial(files.store.prune, ttl_s + UNUSED_S),
+        )
+    )
+    return Workshop(catalog, runtime, offering, toolbox, files, tidying)
+
+
+def _files(settings: WorkerSettings) -> CallFiles:
+    try:
+        return CallFiles(ArtifactStore.of(settings), settings.state_dir / INPUTS)
+    except StoreError as wrong:
+        raise SettingsError(str(wrong)) from None
 
 
 def _runtime(settings: WorkerSettings, scratch: Path) -> ChosenRuntime:

@@ -8,6 +8,7 @@ import typer
 from skillfleet_workers.cli import host_findings
 from skillfleet_workers.wire.connection import RedisUrls, SettingsError, load_settings
 from skillfleet_workers.wire.fitness import Judgement, judged
+from skillfleet_workers.wire.store import ArtifactStore, StoreError
 
 from ..errors import NoBrokerError
 from ..fleet import Fleet
@@ -20,9 +21,9 @@ Line = dict[str, Any]
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="A JSON list on stdout.")] = False) -> int:
-    """Look at redis, the fleet, the model's settings, skills, interpreters and isolation."""
+    """Look at redis, the fleet, the model's settings, the artifact store, skills, interpreters and isolation."""
     settings = load_settings(OrchestratorSettings)
-    lines = [*_fleet_lines(settings), _model_line(settings)]
+    lines = [*_fleet_lines(settings), _model_line(settings), _store_line(settings)]
     lines += [finding.model_dump() for finding in host_findings()]
     if as_json:
         print(json.dumps(lines))
@@ -57,6 +58,15 @@ def _model_line(settings: OrchestratorSettings) -> Line:
     except SettingsError as missing:
         return _line("model", "provider", None, str(missing))
     return _line("model", settings.llm_model_name or "", True, settings.llm_api_base_url or "")
+
+
+def _store_line(settings: OrchestratorSettings) -> Line:
+    try:
+        store = ArtifactStore.of(settings)
+        store.check()
+    except StoreError as wrong:
+        return _line("files", "artifact store", False, str(wrong))
+    return _line("files", "artifact store", True, store.where)
 
 
 def _about(slots: int, isolation: str, skills: tuple[str, ...]) -> str:

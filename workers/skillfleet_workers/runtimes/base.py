@@ -41,7 +41,8 @@ class RunRequest:
     `programs`: folders of the worker that its PATH names besides, and that are shown to it.
     `fresh_interpreter`: no fork of a warm one will do. `image`: of the container that the skill asks for. `hear`
     is told now and then what the script writes, and must return at once. `files` (at most 4) lie in its work folder
-    from the start, each under the name of the variable that holds its path.
+    from the start, each under the name of the variable that holds its path. `inputs` (at most MAX_INPUT_FILES): local
+    files, copied into a folder of it, by their relative names there.
     """
 
     skill_name: str
@@ -64,11 +65,14 @@ class RunRequest:
     hear: Callable[[Output], None] | None = None
     programs: tuple[Path, ...] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
+    inputs: Mapping[str, Path] = field(default_factory=dict)
 
 
-def work_variables(work: str, output: str, files: Iterable[str] = ()) -> dict[str, str]:
-    """What a script is told of its work folder."""
+def work_variables(work: str, output: str, files: Iterable[str] = (), inputs: str = "") -> dict[str, str]:
+    """What a script is told of its work folder. `inputs`: the folder of its inputs, where it has any."""
     placed = {name: f"{work}/{name}" for name in files}
+    if inputs:
+        placed["SKILLFLEET_INPUT_DIR"] = inputs
     return {**placed, "HOME": work, "TMPDIR": work, "SKILLFLEET_OUTPUT_DIR": output}
 
 

@@ -14,8 +14,8 @@ from ..wire.artifacts import collect_artifacts
 from ..wire.execution import Isolation, ScriptExecution
 from .base import RunRequest, RuntimeUnavailableError, work_variables
 from .capture import Attendant, Capture, Stream, SupervisorSilentError
-from .handover import UnrunnableError, described, encoded, framed, hand_over, pipe
-from .inside.config import OUTPUT
+from .handover import UnrunnableError, described, encoded, framed, hand_over, inputs_at, pipe
+from .inside.config import INPUTS, OUTPUT
 from .isolation import kernel_locks
 from .locks import locks_for
 from .outcome import outcome
@@ -142,9 +142,15 @@ def _placed(request: RunRequest, work: Path) -> Path:
 def _frame(request: RunRequest, work: Path) -> bytes:
     for name, content in request.files.items():
         (work / name).write_bytes(content)
+    inputs = str(work / INPUTS) if request.inputs else ""
+    for path, file in inputs_at(request, inputs).items():
+        target = Path(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, target)
     program = [str(request.interpreter), str(_placed(request, work)), *request.arguments]
     arguments = (
         [os.fsdecode(LOCKED), locks_for(request, work, kernel_locks()).encoded(), *program] if LINUX else program
     )
-    environment = {**request.environment, **work_variables(str(work), str(work / OUTPUT), request.files)}
+    told = work_variables(str(work), str(work / OUTPUT), request.files, inputs)
+    environment = {**request.environment, **told}
     return framed(str(request.skill_root), arguments, environment)

@@ -49,8 +49,9 @@ class Locks:
         return marshal.dumps(vars(self)).hex()
 
 
-def start(streams: list[int], folder: bytes, count: bytes, *fields: bytes) -> int:
-    """The script's process, in a session of its own. Raises OSError where it could not be started."""
+def start(streams: list[int], folder: bytes, count: bytes, _: bytes, *fields: bytes) -> int:
+    """The script's process, in a session of its own; nothing is to be placed for it. Raises OSError where it could
+    not be started."""
     arguments = list(fields[: int(count)])
     variables = {name: value for name, _, value in (field.partition(b"=") for field in fields[int(count) :])}
     os.chdir(folder)  # an init holds one run at a time: its working directory is the script's

@@ -120,7 +120,7 @@ def say(control: _socket.socket, line: str) -> bool:
 
 def read_request(control: _socket.socket) -> tuple[list[int], list[bytes]]:
     """Eight bytes of length, with which come stdin, stdout and stderr; then fields, each ended by a NUL:
-    folder, count of arguments, arguments, NAME=value...
+    folder, count of arguments, 0, arguments, NAME=value...
 
     Raises:
         EOFError: the worker is gone, or this is its late order to kill the run before.

@@ -11,7 +11,7 @@ from .problems import Problem
 NO_DESCRIPTION = "No description."
 NO_VERSION = "0.0.0"
 
-WITHHELD = ("LLM_", "SKILLFLEET_REDIS")
+WITHHELD = ("LLM_", "SKILLFLEET_REDIS", "SKILLFLEET_ARTIFACTS", "FSSPEC_")
 """No skill is given a variable of the worker whose name starts like this, whatever it declares."""
 
 InputMode = Literal["text", "json", "ndjson"]

@@ -139,7 +139,7 @@ def _shown_execution(run: ScriptExecution) -> dict[str, Any]:
         if event.get("type") == RESULT_EVENT:
             shown |= _shown_result(event)
     if run.artifacts:
-        shown["artifacts"] = [a.model_dump(exclude={"location"}) for a in run.artifacts]
+        shown["artifacts"] = [a.model_dump(exclude={"location", "digest"}) for a in run.artifacts]
     return shown
 
 

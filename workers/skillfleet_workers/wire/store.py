@@ -19,16 +19,15 @@ from .connection import FleetSettings, expanded
 from .files import StoredFile
 from .media_types import media_type_of
 from .shown import short
-from .store_places import DRAFT, Folder, Place
+from .store_places import DRAFT, YOUNG_S, Folder, Place
 
-UNUSED_S = 38 * 86_400.0
+UNUSED_S = 37 * 86_400.0 + YOUNG_S
 """Most seconds in which a conversation that is neither paused nor ended may use none of its files: as long as it may
-last, and wait for a person, and the day in which a file counts as young."""
+last, and wait for a person, and the time in which a file counts as young."""
 
 URL_SETTING = "SKILLFLEET_ARTIFACTS_URL"
 PROBE = b"skillfleet"
 
-_DIGEST = re.compile(r"[0-9a-f]{64}")
 _SECRETS = re.compile(r"(?<=//)[^/@\s]*@")
 log = logging.getLogger(__name__)
 
@@ -85,7 +84,7 @@ class ArtifactStore:
 
     def fetch(self, digest: str, target: Path) -> bool:
         """A copy of it, there only once it is known to be right; whether there is one."""
-        draft = target.with_name(f"{DRAFT}{secrets.token_hex(16)}")
+        draft = _draft_beside(target)
         try:
             with draft.open("xb+") as file, self._told(digest):
                 found = self._copied(digest, file, MAX_BYTES)
@@ -97,10 +96,13 @@ class ArtifactStore:
 
     def share(self, digest: str, target: Path) -> bool:
         """As `fetch`; but the target may be the store's own file, and is not to be changed."""
-        own = self._place.own_file(digest) if _DIGEST.fullmatch(digest) else None
+        own = self._place.own_file(digest) if is_digest(digest) else None
         if own and self._is_right(digest):
+            draft = _draft_beside(target)
             with suppress(OSError):  # on another disk, or one without links
-                os.link(own, target)
+                os.link(own, draft)
+                draft.replace(target)
+                draft.unlink(missing_ok=True)  # where the target was the same file already, it is still there
                 return True
         return self.fetch(digest, target)
 
@@ -120,7 +122,7 @@ class ArtifactStore:
 
     def _copied(self, digest: str, target: IO[bytes] | None, limit: int) -> bool:
         """Whether it is there, and right. Raises: TooLargeError."""
-        blob = self._place.open(digest) if _DIGEST.fullmatch(digest) else None
+        blob = self._place.open(digest) if is_digest(digest) else None
         if blob is None:
             return False
         with blob:
@@ -145,6 +147,14 @@ class ArtifactStore:
             said = _without_secrets(short(wrong, 300) or type(wrong).__name__)
             fix = f"check {URL_SETTING}, and who may write there"
             raise StoreError(f"the artifact store {self.where} cannot be used: {said}; {fix}") from wrong
+
+
+def is_digest(text: str) -> bool:
+    return re.fullmatch("[0-9a-f]{64}", text) is not None
+
+
+def _draft_beside(target: Path) -> Path:
+    return target.with_name(f"{DRAFT}{secrets.token_hex(16)}")
 
 
 def _stored(source: BlobReader, name: str, media_type: str | None) -> StoredFile:

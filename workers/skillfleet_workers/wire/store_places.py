@@ -10,6 +10,9 @@ from typing import IO, Protocol
 
 from .blob_reader import BlobReader
 
+YOUNG_S = 86_400.0
+"""What was used within so many seconds need not be made younger."""
+
 DRAFT = "draft-"
 DRAFTS_KEPT_S = 86_400
 """After that its writer has died at it."""

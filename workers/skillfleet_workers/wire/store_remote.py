@@ -11,10 +11,7 @@ from typing import IO, cast
 from fsspec.core import url_to_fs
 
 from .blob_reader import BlobReader
-from .store_places import DRAFT, DRAFTS_KEPT_S, blob_path
-
-YOUNG_S = 86_400.0
-"""What was written within so many seconds is not written again only to be younger."""
+from .store_places import DRAFT, DRAFTS_KEPT_S, YOUNG_S, blob_path
 
 PRUNE_EVERY_S = 3600.0
 PRUNED = "pruned"

@@ -15,10 +15,11 @@ from pathlib import Path
 
 from ..base import RuntimeUnavailableError
 from ..inside.alone import LENGTH_BYTES, UP
+from ..inside.config import DESCRIPTORS
 from ..sandbox import INSIDE, PROGRAM
 from ..warm.channel import START_PATIENCE_S, DeadInterpreterError, Lease
 from ..warm.recipe import Recipe
-from .attached import STDOUT, Attached
+from .attached import PIECE_BYTES, STDOUT, Attached
 from .engine import engine_trouble, remove
 from .hardening import Plan, Shown, options
 from .images import Image
@@ -27,7 +28,6 @@ from .passing import Passing
 from .place import Place
 from .portable import UNSET, portable_python
 
-DESCRIPTORS = 8
 END_PATIENCE_S = 5.0
 OWN_MEMORY_MB = 24
 """Of the init."""
@@ -42,12 +42,17 @@ class Order:
     frame: bytes
     descriptors: Sequence[int]
 
-    def encoded(self) -> bytes:
-        """As `inside/alone.py` reads it."""
+    def feed(self, attached: Attached) -> None:
+        """As `inside/alone.py` reads it. Raises: OSError."""
         stdin, _, _, *placed = self.descriptors
-        contents = [Path(f"/proc/self/fd/{one}").read_bytes() for one in (stdin, *placed)]
-        sized = [len(content).to_bytes(LENGTH_BYTES, "big") + content for content in contents]
-        return self.frame + bytes([len(sized)]) + b"".join(sized)
+        attached.feed(self.frame)
+        for one in (stdin, *placed):
+            with Path(f"/proc/self/fd/{one}").open("rb") as file:
+                left = os.fstat(one).st_size
+                attached.feed(left.to_bytes(LENGTH_BYTES, "big"))
+                while left and (piece := file.read(min(left, PIECE_BYTES))):
+                    attached.feed(piece)
+                    left -= len(piece)
 
 
 class LoneContainer:
@@ -130,7 +135,7 @@ class LoneContainer:
             engine_trouble("a container was lost"),
             Passing(control, order.descriptors[1:3], self._output, room) as passing,
         ):
-            attached.feed(order.encoded())
+            order.feed(attached)
             pass_on(attached, control, passing)
         self.oom_kills = passing.oom_kills
         if not passing.done:

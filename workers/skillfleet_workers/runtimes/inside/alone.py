@@ -1,9 +1,8 @@
 """The init of a container that is made for one run: it starts the script, tells how it goes, and ends with it.
 
-Started as `python -m inside.alone CONFIG`. Standard input brings the order: a frame of `handover.framed`, how
-many contents follow, and each with its length: what the script reads, and what is to lie in its work folder (as
-`script.place` takes it). One byte more, or the end, is the order to kill. Standard output takes UP, and then frames:
-a HEADER and as many bytes as it says.
+Started as `python -m inside.alone CONFIG`. Standard input brings the order: a frame of `handover.framed`, and,
+each after its length, what the script reads and what is to be placed. One byte more, or the end, is the order to
+kill. Standard output takes UP, and then frames: a HEADER and as many bytes as it says.
 """
 
 from __future__ import annotations
@@ -20,7 +19,11 @@ from .config import OUTPUT, Config
 from .connect import MEMORY
 from .init import bury_orphans, tell_end
 from .nest import libc
-from .script import PR_SET_DUMPABLE, Request, lock_in, place
+from .script import PR_SET_DUMPABLE, Request, lock_in, made
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 UP = b"up"
 HEADER = struct.Struct(">BL")
@@ -47,9 +50,7 @@ class Frames:
         self._descriptor = descriptor
 
     def say(self, kind: int, content: bytes) -> None:
-        left = memoryview(HEADER.pack(kind, len(content)) + content)
-        while left:
-            left = left[os.write(self._descriptor, left) :]
+        written(self._descriptor, HEADER.pack(kind, len(content)) + content)
 
     def sendall(self, line: bytes) -> None:
         self.say(CONTROL, line)
@@ -90,15 +91,15 @@ def main() -> None:
 
 def read_order() -> tuple[Request, int]:
     """With it a file of what the script is to read."""
-    fields = [os.fsdecode(field) for field in exactly(number(LENGTH_BYTES)).split(b"\0")[:-1]]
-    count = int(fields[1])
-    pairs = (variable.partition("=") for variable in fields[2 + count :])
-    request = Request(fields[0], fields[2 : 2 + count], {name: value for name, _, value in pairs})
-    contents = [memory_file(exactly(number(LENGTH_BYTES))) for _ in range(number(1))]
-    for file in contents[1:]:
-        place(file)
+    fields = exactly(number(LENGTH_BYTES)).split(b"\0")[:-1]
+    request = Request([os.fsdecode(field) for field in fields])
+    stdin = memory_file(exactly(number(LENGTH_BYTES)))
+    for path in request.placed:
+        file = made(path)
+        for piece in pieces(number(LENGTH_BYTES)):
+            written(file, piece)
         os.close(file)
-    return request, contents[0]
+    return request, stdin
 
 
 def number(size: int) -> int:
@@ -106,14 +107,23 @@ def number(size: int) -> int:
 
 
 def exactly(count: int) -> bytes:
+    return b"".join(pieces(count))
+
+
+def pieces(count: int) -> Iterator[bytes]:
     """Of standard input; where it ends early, so do we: the worker is gone."""
-    said = bytearray()
-    while len(said) < count:
-        piece = os.read(0, min(count - len(said), 1 << 20))
+    while count:
+        piece = os.read(0, min(count, 1 << 20))
         if not piece:
             sys.exit()
-        said += piece
-    return bytes(said)
+        count -= len(piece)
+        yield piece
+
+
+def written(descriptor: int, content: bytes) -> None:
+    left = memoryview(content)
+    while left:
+        left = left[os.write(descriptor, left) :]
 
 
 def memory_file(content: bytes) -> int:

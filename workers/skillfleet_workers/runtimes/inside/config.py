@@ -10,6 +10,12 @@ WORK = "/tmp/run"
 OUTPUT = "output"
 """A run's work folder as its script sees it, and the part of it that is handed back."""
 
+INPUTS = "inputs"
+"""The part of it with what was handed in."""
+
+DESCRIPTORS = 80
+"""Most that come with a request: three streams, what is to lie in the work folder."""
+
 
 NO_CORE = 1
 """In bytes. 0 would not keep a crash from starting the program that a host may pipe core dumps into."""

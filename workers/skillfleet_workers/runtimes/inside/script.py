@@ -15,15 +15,13 @@ from _functools import partial  # type: ignore[import-not-found]
 from itertools import takewhile
 
 from . import landlock, seccomp
-from .config import NO_CORE, OUTPUT, Config
+from .config import DESCRIPTORS, NO_CORE, OUTPUT, Config
 from .nest import holding_the_interpreter, libc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # the true one is in a module that costs much to load
     from collections.abc import Callable, Iterator
 
-DESCRIPTORS = 8
-PATH_BYTES = 4096
 MOST_OPEN = 1 << 20
 PR_SET_DUMPABLE = 4
 
@@ -36,11 +34,17 @@ immortal: list[object] = []
 
 
 class Request:
-    """`arguments`: the interpreter, the script, and what follows."""
+    """`arguments`: the interpreter, the script, and what follows. `placed`: where the files that come along are to
+    lie. It is read from the fields of `handover.framed`."""
 
-    def __init__(self, folder: str, arguments: list[str], variables: dict[str, str]) -> None:
-        self.folder, self.arguments, self.variables = folder, arguments, variables
-        self.script = arguments[1]
+    def __init__(self, fields: list[str]) -> None:
+        self.folder = fields[0]
+        first = 3 + int(fields[1])
+        last = first + int(fields[2])
+        self.arguments, self.placed = fields[3:first], fields[first:last]
+        self.script = self.arguments[1]
+        pairs = (variable.partition("=") for variable in fields[last:])
+        self.variables = {name: value for name, _, value in pairs}
 
 
 def keep(names: frozenset[str]) -> None:
@@ -141,15 +145,13 @@ def read_request(control: _socket.socket, config: Config) -> Request:
     if not passed:
         os._exit(0)  # the worker has no use for this spare
     length = int.from_bytes(head, "big")
-    fields = [os.fsdecode(field) for field in control.recv(length, _socket.MSG_WAITALL).split(b"\0")[:-1]]
-    count = int(fields[1])
-    pairs = (variable.partition("=") for variable in fields[2 + count :])
-    request = Request(fields[0], fields[2 : 2 + count], {name: value for name, _, value in pairs})
+    fields = control.recv(length, _socket.MSG_WAITALL).split(b"\0")[:-1]
+    request = Request([os.fsdecode(field) for field in fields])
     streams = memoryview(passed[0][2]).cast("i").tolist()
     for wanted, descriptor in enumerate(streams[:3]):
         os.dup2(descriptor, wanted)
-    for descriptor in streams[3:]:
-        place(descriptor)
+    for number, path in enumerate(request.placed, 3):
+        place(path, streams[number])
     for descriptor in streams:  # received ones outlive an exec
         os.close(descriptor)
     control.sendall(b"started %d\n" % os.getpid())
@@ -170,14 +172,22 @@ def execute(request: Request, control: _socket.socket) -> None:
         os._exit(127)
 
 
-def place(descriptor: int) -> None:
-    """Write a file: its path, a NUL, its content. Not the worker's part: the files of this user namespace may have
-    no owner in its own."""
-    path = os.read(descriptor, PATH_BYTES).partition(b"\0")[0]
-    os.lseek(descriptor, len(path) + 1, os.SEEK_SET)
-    file = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
+def place(path: str, descriptor: int) -> None:
+    """Write a file of what is read from there. Not the worker's part: the files of this user namespace may have no
+    owner in its own."""
+    file = made(path)
     while os.sendfile(file, descriptor, None, 1 << 24):
         pass
+    os.close(file)
+
+
+def made(path: str) -> int:
+    """A file to write to; also the folders above it."""
+    try:
+        return os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), 0o700)
+        return os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
 
 
 def become(request: Request) -> int:

@@ -3,7 +3,7 @@
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,8 @@ from ...wire.artifacts import collect_artifacts
 from ...wire.execution import TIMEOUT_RETURNCODE, Artifact, ScriptExecution
 from ..base import RunRequest, RuntimeUnavailableError, work_variables
 from ..capture import Attendant, Capture, Stream, SupervisorSilentError, Verdict, with_line
-from ..handover import UnrunnableError, encoded, framed, hand_over, pipe
-from ..inside.config import OUTPUT, WORK
+from ..handover import UnrunnableError, encoded, framed, hand_over, inputs_at, pipe
+from ..inside.config import INPUTS, OUTPUT, WORK
 from ..outcome import outcome
 from .channel import Lease, Warm
 from .pool import Pool
@@ -42,10 +42,12 @@ def run_leased(
     """
     with ExitStack() as opened:
         try:
-            frame = _frame(request)
-            placed = [_memory_file(path.encode() + b"\0" + content, opened) for path, content in _placed(request)]
+            placed = dict(_placed(request, opened))
+            frame = _frame(request, tuple(placed))
         except UnrunnableError as wrong:
             return ScriptExecution(status="failed", error=str(wrong), **facts)
+        except OSError as wrong:
+            raise RuntimeUnavailableError(f"cannot hand over a run: {wrong}") from wrong
         if request.cancelled.is_set():
             return ScriptExecution(status="cancelled", error="cancelled", **facts)
         taken = pool.take(recipe, last_moment(request) if give_up is None else give_up, request.cancelled)
@@ -54,7 +56,7 @@ def run_leased(
         interpreter, lease = taken
         opened.callback(lease.close)
         try:
-            capture = _hand_over(request, frame, placed, lease, opened)
+            capture = _hand_over(request, frame, list(placed.values()), lease, opened)
             fields, artifacts, broken = _attended(request, capture, interpreter, lease)
         except OSError as wrong:
             pool.discard(interpreter, replace=True)
@@ -119,23 +121,27 @@ def _hand_over(request: RunRequest, frame: bytes, placed: list[int], lease: Leas
     return capture
 
 
-def _placed(request: RunRequest) -> Iterator[tuple[str, bytes]]:
-    """What is to lie in the work folder.
+def _placed(request: RunRequest, until: ExitStack) -> Iterator[tuple[str, int]]:
+    """What is to lie in the work folder: its path there, and a descriptor to read it from.
 
     Raises:
-        UnrunnableError: the script's source has no encoding.
+        UnrunnableError: the script's source has no encoding, its inputs have no place.
+        OSError
     """
     if isinstance(request.script, str):
-        yield SCRIPT_FILE, encoded(request.script)
+        yield SCRIPT_FILE, _memory_file(encoded(request.script), until)
     for name, content in request.files.items():
-        yield f"{WORK}/{name}", content
+        yield f"{WORK}/{name}", _memory_file(content, until)
+    for path, file in inputs_at(request, f"{WORK}/{INPUTS}").items():
+        yield path, until.enter_context(file.open("rb")).fileno()
 
 
-def _frame(request: RunRequest) -> bytes:
+def _frame(request: RunRequest, placed: Sequence[str]) -> bytes:
     script = SCRIPT_FILE if isinstance(request.script, str) else str(request.skill_root / request.script)
     arguments = [str(request.interpreter), script, *request.arguments]
-    environment = {**request.environment, **work_variables(WORK, f"{WORK}/{OUTPUT}", request.files)}
-    return framed(str(request.skill_root), arguments, environment)
+    inputs = f"{WORK}/{INPUTS}" if request.inputs else ""
+    environment = {**request.environment, **work_variables(WORK, f"{WORK}/{OUTPUT}", request.files, inputs)}
+    return framed(str(request.skill_root), arguments, environment, placed)
 
 
 def _memory_file(content: bytes, until: ExitStack) -> int:
