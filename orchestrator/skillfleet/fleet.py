@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -121,7 +121,7 @@ class Fleet:
         while chunk := list(islice(rest, BATCH_CHUNK)):
             specs = [one.spec() for one in chunk]
             serving = self._access.serving(detach=detach, models={spec.model for spec in specs})
-            hand_in(self._store, (file for one in chunk for file in one.handed))
+            hand_in(self.settings, (file for one in chunk for file in one.handed))
             yield from (accepted.id for accepted in serving.submit(*specs))
 
     def retry(self, conversation_id: str, *, detach: bool = False) -> str:
@@ -186,7 +186,7 @@ class Fleet:
 
     def save(self, conversation_id: str, folder: Path) -> tuple[SavedFile, ...]:
         """They, as FOLDER/CALL/PATH, and what became of each. Raises: BadRequestError, of the folder."""
-        return tuple(save(self._store, self.artifacts(conversation_id), folder))
+        return tuple(save(ArtifactStore.of(self.settings), self.artifacts(conversation_id), folder))
 
     def list(self, limit: int = 20) -> tuple[Report, ...]:
         """The newest conversations."""
@@ -244,12 +244,8 @@ class Fleet:
 
     def _accept(self, spec: ConversationSpec, detach: bool, handed: Iterable[HandedFile] = ()) -> str:
         serving = self._access.serving(detach=detach, models=[spec.model])
-        hand_in(self._store, handed)
+        hand_in(self.settings, handed)
         return serving.submit(spec)[0].id
-
-    @cached_property
-    def _store(self) -> ArtifactStore:
-        return ArtifactStore.of(self.settings)
 
     def _control(self, ask: Callable[[str], bool], conversation_id: str, what: str) -> None:
         if not _asked(ask, conversation_id):

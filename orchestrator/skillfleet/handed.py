@@ -26,6 +26,9 @@ from .errors import BadRequestError
 MAX_IMAGES = 20
 """Most images that one message shows the model."""
 
+MAX_IMAGES_BYTES = 16_000_000
+"""Of all images of one message. Providers take requests of 32 MB, in which images are a third longer."""
+
 MAX_NAME_BYTES = 200
 """What a file system takes, less what tells two of a name apart."""
 
@@ -80,6 +83,8 @@ def together(images: Sequence[HandedFile], files: Sequence[HandedFile], kept: Se
         raise BadRequestError(f"--image: a message shows at most {MAX_IMAGES} images, not {len(images)}")
     named = {one.name: one for one in kept}
     shown = tuple(_added(named, one.about) for one in images)
+    if sum(one.bytes for one in shown) > MAX_IMAGES_BYTES:
+        raise BadRequestError(f"--image: the images have more than {MAX_IMAGES_BYTES // 1_000_000} MB together")
     new = dict.fromkeys((*shown, *(_added(named, one.about) for one in files)))
     if len(named) > MAX_INPUT_FILES:
         raise BadRequestError(f"--file: a conversation has at most {MAX_INPUT_FILES} files, not {len(named)}")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from skillfleet_workers.wire.connection import FleetSettings
 from skillfleet_workers.wire.files import StoredFile
 from skillfleet_workers.wire.store import ArtifactStore
 
@@ -9,13 +10,17 @@ from .errors import BadRequestError
 from .handed import HandedFile
 
 
-def hand_in(store: ArtifactStore, files: Iterable[HandedFile]) -> None:
+def hand_in(settings: FleetSettings, files: Iterable[HandedFile]) -> None:
     """
     Raises:
         BadRequestError: one is not what it was when it was checked.
         StoreError: the store cannot take it.
     """
-    for one in {one.about.digest: one for one in files}.values():
+    different = {one.about.digest: one for one in files}
+    if not different:
+        return
+    store = ArtifactStore.of(settings)
+    for one in different.values():
         if _stored(store, one).digest != one.about.digest:
             raise BadRequestError(f"{one.about.name}: was changed while it was handed in; submit again")
 

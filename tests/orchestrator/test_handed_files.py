@@ -19,7 +19,7 @@ from skillfleet.llm.prompts import FILES_PROMPT
 from skillfleet.settings import OrchestratorSettings
 from skillfleet.submission import Submission
 from skillfleet_workers.wire.files import MAX_IMAGE_BYTES, MAX_INPUT_BYTES, MAX_INPUT_FILES
-from skillfleet_workers.wire.store import ArtifactStore
+from skillfleet_workers.wire.store import ArtifactStore, StoreError
 
 PICTURE = png()
 
@@ -114,6 +114,9 @@ def many(count: int) -> list[tuple[str, bytes]]:
             {"images": [("x.png", PICTURE + bytes(MAX_IMAGE_BYTES))]}, f"at most {MAX_IMAGE_BYTES}", id="big image"
         ),
         pytest.param(
+            {"images": [("x.png", png(grey=n) + bytes(4_500_000)) for n in range(4)]}, "16 MB together", id="much"
+        ),
+        pytest.param(
             {"images": [("x.png", png(grey=n)) for n in range(MAX_IMAGES + 1)]}, "at most 20 images", id="images"
         ),
     ],
@@ -181,9 +184,10 @@ def test_what_is_handed_in_is_in_the_store_and_the_file_is_as_it_was(tmp_path: P
     data = tmp_path / "data.csv"
     data.write_text("1")
     mode = data.stat().st_mode
-    store = ArtifactStore.of(OrchestratorSettings(state_dir=tmp_path / "state"))
+    settings = OrchestratorSettings(state_dir=tmp_path / "state")
+    store = ArtifactStore.of(settings)
     handed = submitted(files=[data, ("x.txt", b"x")]).handed
-    hand_in(store, handed)
+    hand_in(settings, handed)
     data.write_text("2")
     assert [store.read(one.about.digest) for one in handed] == [b"1", b"x"]
     assert data.stat().st_mode == mode
@@ -193,10 +197,17 @@ def test_a_file_that_changes_between_is_not_handed_in(tmp_path: Path) -> None:
     data = tmp_path / "data.csv"
     data.write_text("1")
     (handed,) = submitted(files=[data]).handed
-    store = ArtifactStore.of(OrchestratorSettings(state_dir=tmp_path / "state"))
+    settings = OrchestratorSettings(state_dir=tmp_path / "state")
     data.write_text("other")
     with pytest.raises(BadRequestError, match=r"data.csv: was changed"):
-        hand_in(store, [handed])
+        hand_in(settings, [handed])
     data.unlink()
     with pytest.raises(BadRequestError, match=r"data.csv: No such file"):
-        hand_in(store, [HandedFile(handed.about, data)])
+        hand_in(settings, [HandedFile(handed.about, data)])
+
+
+def test_a_store_that_can_t_be_used_is_no_matter_where_there_are_no_files() -> None:
+    settings = OrchestratorSettings(artifacts_url="nowhere://x")
+    hand_in(settings, [])
+    with pytest.raises(StoreError, match="SKILLFLEET_ARTIFACTS_URL"):
+        hand_in(settings, submitted(files=[("a", b"a")]).handed)

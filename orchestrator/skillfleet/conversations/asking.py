@@ -14,6 +14,7 @@ from ..tools.definitions import offered
 from .limits import Problem
 from .models import Conversation, ConversationSpec
 from .moves import DeadlinePassed, Event, ModelFailed, ModelReplied
+from .pictures import with_newest_images
 
 MOST_TEXTS = 64
 UNKNOWN_MODEL = ("model_not_found", "model_not_configured", "model_bad_request")
@@ -79,7 +80,7 @@ class Asking:
 
     def _request(self, conversation: Conversation, catalog: str, left_s: float) -> ModelRequest:
         return ModelRequest(
-            messages=with_catalog(conversation.messages, catalog),
+            messages=with_catalog(with_newest_images(conversation.messages), catalog),
             tools=offered(conversation, activates=bool(catalog)),
             timeout_s=max(0.001, left_s),
             file=self._file,

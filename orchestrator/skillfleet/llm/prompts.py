@@ -30,6 +30,8 @@ FILES_PROMPT = """\
 Files came with the task. Scripts read them in the folder named by the environment variable SKILLFLEET_INPUT_DIR, \
 under the names that the task lists; no other tool reads them."""
 
+FILES_TOLD = "Files that scripts find in the folder named by the environment variable SKILLFLEET_INPUT_DIR:"
+
 
 def system_prompt(user_system: str | None, *, files: bool = False) -> str:
     """The user's own words first, ours after."""
@@ -46,9 +48,8 @@ def opening(
 
 def prompted(prompt: str, files: Sequence[StoredFile] = (), images: Sequence[StoredFile] = ()) -> Message:
     """The user's message, which tells of the files."""
-    told = [f"- {file.name} ({file.media_type}, {file.bytes} bytes)" for file in files]
-    listed = "\n".join(["[Files in the folder SKILLFLEET_INPUT_DIR, for scripts:", *told]) + "]" if told else ""
-    content = "\n\n".join(part for part in (prompt, listed) if part)
+    told = "".join(f"\n- {file.name} ({file.media_type}, {file.bytes} bytes)" for file in files)
+    content = f"{prompt}\n\n[{FILES_TOLD}{told}]" if files else prompt
     return Message(role="user", content=content, attachments=tuple(images) or None)
 
 
