@@ -163,6 +163,16 @@ class TestWhatNobodyUses:
         kept.store.prune(100 * DAY_S)
         assert kept.names() == {blob(b"a"), "draft-2"}
 
+    def test_goes_alone_where_others_have_files_beside_it(self, kept: Kept) -> None:
+        kept.store.put_bytes(b"a", "a")
+        theirs = {"sha256/ab/theirs", "report.csv", "folder/draft-1"}
+        for name in theirs:
+            kept._files.makedirs(f"{kept._root}/{name}".rpartition("/")[0], exist_ok=True)
+            kept._files.pipe(f"{kept._root}/{name}", b"")
+            kept.age(name, 100 * DAY_S)
+        assert kept.store.prune(-DAY_S) == 1
+        assert kept.names() == theirs
+
 
 class TestFolder:
     def test_is_closed_to_others_and_its_files_are_read_only(self, tmp_path: Path) -> None:
@@ -186,6 +196,7 @@ class TestWhatCannotBeUsed:
         [
             ("nosuch://a:secret@b", "no such protocol|Protocol not known: nosuch"),
             ("gs://bucket", "needs a package that is not installed"),
+            ("file://", "is empty"),
         ],
     )
     def test_is_told_with_its_fix(self, tmp_path: Path, url: str, told: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from tests.conformance.harness import eventually
 from tests.conformance.ledgers import RedisWorld, claimed, commit_steps, submitted
 from tests.conversation_steps import asks, run_python
 from tests.workers.skill_folders import write_skill
@@ -16,14 +17,18 @@ from tests.workers.toolboxes import toolbox_in
 from skillfleet.conversations.moves import Submitted
 from skillfleet_workers.call_files import CallFiles
 from skillfleet_workers.heartbeat import Heartbeat
+from skillfleet_workers.settings import WorkerSettings
+from skillfleet_workers.skills.watching import Watching
 from skillfleet_workers.tasks import CallRunner, tool_tasks
+from skillfleet_workers.tidying import Tidying
 from skillfleet_workers.tools import Toolbox
 from skillfleet_workers.wire.calls import CallLedger, CallResult
-from skillfleet_workers.wire.connection import FleetSettings, RedisUrls
+from skillfleet_workers.wire.connection import FleetSettings, RedisUrls, SettingsError
 from skillfleet_workers.wire.contract import RUN_PYTHON, CallMessage, CallRef, ToolError
 from skillfleet_workers.wire.execution import ScriptExecution
 from skillfleet_workers.wire.files import MAX_INPUT_FILES, StoredFile
-from skillfleet_workers.wire.store import ArtifactStore
+from skillfleet_workers.wire.store import ArtifactStore, StoreError
+from skillfleet_workers.workshop import workshop
 
 DAY_S = 86_400.0
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -100,6 +105,24 @@ class TestInputs:
         files.prune()
         assert [name for name, file in fetched.items() if file.exists()] == [b"c"]
         CallFiles(far, tmp_path / "nowhere").prune()
+
+
+def test_a_worker_whose_store_cannot_be_does_not_start(tmp_path: Path) -> None:
+    settings = WorkerSettings(artifacts_url="nosuch://bucket", state_dir=tmp_path, skills_folder=tmp_path)
+    with Watching(()) as watching, pytest.raises(SettingsError, match=r"^SKILLFLEET_ARTIFACTS_URL: nosuch://bucket"):
+        workshop(settings, tmp_path, watching, lambda _: None)
+
+
+def test_what_is_old_is_removed_at_the_start_and_then_time_and_again() -> None:
+    done: list[int] = []
+
+    def fails() -> None:
+        raise StoreError("it is away")
+
+    tidying = Tidying((fails, lambda: done.append(1)), every_s=0.001)
+    tidying.start()
+    assert eventually(lambda: len(done) > 2)
+    tidying.close()
 
 
 class TestACall:

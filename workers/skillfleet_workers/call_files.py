@@ -71,9 +71,12 @@ class CallFiles:
             return None
         path = self._folder / digest
         try:
-            if time.time() - path.stat().st_mtime < YOUNG_S:
+            if path.exists() and time.time() - path.stat().st_mtime < YOUNG_S:
                 return path
-        except FileNotFoundError:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Also what is here is asked for once a day: it is young again in the store.
-        return path if self.store.share(digest, path) else None
+            # Also what is here is asked for once a day: it is young again in the store.
+            return path if self.store.share(digest, path) else None
+        except OSError as wrong:
+            raise StoreError(
+                f"{self._folder} cannot be used: {wrong}; make room there, or let it be written to"
+            ) from wrong

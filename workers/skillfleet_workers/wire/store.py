@@ -56,7 +56,7 @@ class ArtifactStore:
             return cls(Folder(folder), str(folder))
         scheme, _, path = url.rpartition("://")
         if scheme in ("", "file", "local"):
-            return cls(Folder(expanded(path).absolute()), url)
+            return cls(Folder(_folder(path)), url)
         return cls(_remote(url), _without_secrets(url))
 
     def put(self, path: Path, name: str, media_type: str | None = None) -> StoredFile:
@@ -160,6 +160,13 @@ def _draft_beside(target: Path) -> Path:
 def _stored(source: BlobReader, name: str, media_type: str | None) -> StoredFile:
     found = media_type or media_type_of(name, source.head)
     return StoredFile(name=name, digest=source.digest, bytes=source.bytes, media_type=found)
+
+
+def _folder(path: str) -> Path:
+    try:
+        return expanded(path).absolute()
+    except ValueError as wrong:
+        raise StoreError(f"{URL_SETTING}: {wrong}") from None
 
 
 def _remote(url: str) -> Place:

@@ -13,6 +13,9 @@ from .blob_reader import BlobReader
 YOUNG_S = 86_400.0
 """What was used within so many seconds need not be made younger."""
 
+BLOBS = f"sha256/??/{'?' * 64}"
+"""What matches `blob_path`."""
+
 DRAFT = "draft-"
 DRAFTS_KEPT_S = 86_400
 """After that its writer has died at it."""
@@ -65,6 +68,8 @@ class Folder:
             with draft.open("xb") as file:
                 for piece in source.pieces():
                     file.write(piece)
+                file.flush()
+                os.fsync(file.fileno())  # what is handed in is on disk before its conversation is
             self._keep(draft, source.digest)
         return source
 
@@ -98,7 +103,7 @@ class Folder:
         for draft in self._root.glob(f"{DRAFT}*"):
             if _mtime(draft) < now - DRAFTS_KEPT_S:
                 draft.unlink(missing_ok=True)
-        return sum(self._pruned(blob, now - older_than_s) for blob in self._root.glob("sha256/??/*"))
+        return sum(self._pruned(blob, now - older_than_s) for blob in self._root.glob(BLOBS))
 
     def _pruned(self, blob: Path, horizon: float) -> bool:
         if _mtime(blob) >= horizon:

@@ -11,7 +11,7 @@ from typing import IO, cast
 from fsspec.core import url_to_fs
 
 from .blob_reader import BlobReader
-from .store_places import DRAFT, DRAFTS_KEPT_S, YOUNG_S, blob_path
+from .store_places import BLOBS, DRAFT, DRAFTS_KEPT_S, YOUNG_S, blob_path
 
 PRUNE_EVERY_S = 3600.0
 PRUNED = "pruned"
@@ -64,14 +64,9 @@ class Remote:
         if (age := self._age(mark)) is not None and age < PRUNE_EVERY_S:
             return 0
         self._files.pipe_file(mark, b"-")
-        pruned = 0
-        for path in self._files.find(self._root):
-            name = path.rpartition("/")[2]
-            kept_s = DRAFTS_KEPT_S if name.startswith(DRAFT) else older_than_s
-            if name != PRUNED and self._is_older(path, kept_s):
-                self._files.rm_file(path)
-                pruned += 1
-        return pruned
+        for draft in self._files.glob(f"{self._root}/{DRAFT}*"):
+            self._remove_older(draft, DRAFTS_KEPT_S)
+        return sum(self._remove_older(blob, older_than_s) for blob in self._files.glob(f"{self._root}/{BLOBS}"))
 
     def _write(self, source: BlobReader) -> BlobReader:
         """Not under its own name before all of it is there."""
@@ -94,13 +89,14 @@ class Remote:
         age = self._age(self._path(digest))
         return age is not None and age < YOUNG_S
 
-    def _is_older(self, path: str, than_s: float) -> bool:
+    def _remove_older(self, path: str, than_s: float) -> bool:
         """By what was listed, and once more by what there is now."""
-        listed = self._listed_age(path)
-        if listed is None or listed < than_s:
-            return False
-        age = self._age(path)
-        return age is not None and age >= than_s
+        for age in (self._listed_age, self._age):
+            seconds = age(path)
+            if seconds is None or seconds < than_s:
+                return False
+        self._files.rm_file(path)
+        return True
 
     def _age(self, path: str) -> float | None:
         self._files.invalidate_cache()
