@@ -13,6 +13,7 @@ from skillfleet_workers.wire.blobs import Blobs
 from skillfleet_workers.wire.celery import make_celery
 from skillfleet_workers.wire.connection import RedisUrls, worker_name
 from skillfleet_workers.wire.presence import LiveProcess, Presence, live_processes
+from skillfleet_workers.wire.store import ArtifactStore
 
 from .calls import CeleryCalls
 from .catalogs import Catalogs
@@ -31,6 +32,7 @@ from .llm.providers import Chosen, choose
 from .llm.scripted import ScriptedModel
 from .results import CeleryResults
 from .settings import OrchestratorSettings
+from .shown_files import ShownFiles
 
 
 def models_of(settings: OrchestratorSettings) -> Models:
@@ -111,6 +113,7 @@ def make_driver(
         queue_timeout_s=settings.queue_timeout_s,
         known=known_models(settings),
         executions=CeleryResults(lambda: make_celery(settings, queue=queue)).execution,
+        file=ShownFiles(ArtifactStore.of(settings)).read,
     )
 
 

@@ -89,6 +89,7 @@ class CeleryCalls:
             snapshot=conversation.snapshot,
             digest=pinned.digest if pinned else "",
             governing=conversation.governing,
+            files=conversation.spec.files,
         )
 
     def _pinned(self, conversation: Conversation, name: str) -> PublishedSkill | UsedSkill | None:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -12,16 +13,20 @@ from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.connection import load_settings
 from skillfleet_workers.wire.fitness import read_facts
 from skillfleet_workers.wire.presence import LiveProcess
+from skillfleet_workers.wire.store import ArtifactStore
 
 from .conversations.dead import DeadReport, dead_report, repeated
 from .conversations.descent import continued, forked, retried
 from .conversations.ledger import DeadCall
 from .conversations.models import Conversation, ConversationSpec
-from .conversations.report import Report, report
+from .conversations.report import ArtifactReport, Report, report
 from .errors import BadRequestError, NoFleetError, UnknownConversationError
 from .events import Entry, Position
+from .handed import Given, HandedFile, read_handed
+from .handing_in import hand_in
 from .local.access import Access
 from .outage import Outages
+from .saving import SavedFile, save
 from .settings import OrchestratorSettings
 from .submission import Submission, child_of, new_id
 
@@ -42,7 +47,7 @@ class Fleet:
 
     With no fleet running and no SKILLFLEET_REDIS_URL, `submit` starts one of its own that ends with the block.
 
-    Raises (every verb): SettingsError, NoBrokerError; UnknownConversationError where an id is given.
+    Raises (every verb): SettingsError, NoBrokerError; UnknownConversationError for an id, StoreError for files.
     """
 
     def __init__(
@@ -80,31 +85,32 @@ class Fleet:
         continues: str | None = None,
         tenant: str | None = None,
         priority: int | None = None,
+        images: Sequence[Given] = (),
+        files: Sequence[Given] = (),
         detach: bool = False,
     ) -> str:
-        """Queue a conversation; when this returns its id, the conversation is stored.
+        """Queue a conversation; when this returns its id, the conversation is stored, and so are its files.
 
         `model`: a name of the provider's, or `scripted:FILE`. `timeout`: seconds of wall time. `idempotency_key`:
-        the tenant's second submission with the same one gives the id of the first. `continues`: the conversation that
-        has ended and whose history, activated skills and limits the new one has. `tenant`: for whom ("default");
-        tenants share the fleet alike. `priority` among the tenant's own: 1, which comes first, to 10 (5). `detach`:
-        only on a fleet that runs already.
+        the tenant's second submission with the same one gives the id of the first. `continues`: the ended one whose
+        history, activated skills, limits and files it has. `tenant`: for whom ("default"); tenants share the fleet
+        alike. `priority` among the tenant's own: 1, which comes first, to 10 (5). `images`: for the model and for
+        scripts; `files`: for scripts. `detach`: only on a fleet that runs already.
 
         Raises:
-            BadRequestError: an empty prompt, a limit out of range, a conversation to continue that has not ended.
+            BadRequestError: an empty prompt, a limit out of range, a bad file, one to continue that has not ended.
             NoFleetError: no fleet is running, and none may be started.
         """
-        asked = Submission.of(
-            {
-                "prompt": prompt, "model": model, "system": system, "skills": tuple(skills) if skills else None,
-                "timeout": timeout, "max_turns": max_turns, "idempotency_key": idempotency_key,
-                "tenant": tenant, "priority": priority,
-            }
-        )  # fmt: skip
+        given = {
+            "prompt": prompt, "model": model, "system": system, "skills": tuple(skills) if skills else None,
+            "timeout": timeout, "max_turns": max_turns, "idempotency_key": idempotency_key,
+            "tenant": tenant, "priority": priority, "images": images, "files": files,
+        }  # fmt: skip
+        asked = Submission.of(read_handed(given))
         if continues is None:
-            return self._accept(asked.spec(), detach)
-        child = child_of(continued(self._load(continues), new_id(), prompt))
-        return self._accept(asked.onto(child), detach)
+            return self._accept(asked.spec(), detach, asked.handed)
+        spec = asked.onto(child_of(continued(self._load(continues), new_id(), prompt)))
+        return self._accept(spec, detach, asked.handed)
 
     def submit_batch(self, submissions: Iterable[Submission], *, detach: bool = False) -> Iterator[str]:
         """The ids, in order, as they are accepted; see `read_batch`.
@@ -112,9 +118,11 @@ class Fleet:
         Raises: as `submit`.
         """
         rest = iter(submissions)
-        while chunk := [one.spec() for one in islice(rest, BATCH_CHUNK)]:
-            serving = self._access.serving(detach=detach, models={spec.model for spec in chunk})
-            yield from (accepted.id for accepted in serving.submit(*chunk))
+        while chunk := list(islice(rest, BATCH_CHUNK)):
+            specs = [one.spec() for one in chunk]
+            serving = self._access.serving(detach=detach, models={spec.model for spec in specs})
+            hand_in(self.settings, (file for one in chunk for file in one.handed))
+            yield from (accepted.id for accepted in serving.submit(*specs))
 
     def retry(self, conversation_id: str, *, detach: bool = False) -> str:
         """A new conversation that goes on from the last good turn of one that has ended without an answer.
@@ -172,6 +180,14 @@ class Fleet:
     def transcript(self, conversation_id: str) -> Conversation:
         return self._load(conversation_id)
 
+    def artifacts(self, conversation_id: str) -> tuple[ArtifactReport, ...]:
+        """The files that scripts have brought by now."""
+        return self.status(conversation_id).artifacts
+
+    def save(self, conversation_id: str, folder: Path) -> tuple[SavedFile, ...]:
+        """They, as FOLDER/CALL/PATH, and what became of each. Raises: BadRequestError, of the folder."""
+        return tuple(save(ArtifactStore.of(self.settings), self.artifacts(conversation_id), folder))
+
     def list(self, limit: int = 20) -> tuple[Report, ...]:
         """The newest conversations."""
         return tuple(report(conversation, time.time()) for conversation in self._access.ledger.newest(limit))
@@ -226,9 +242,10 @@ class Fleet:
         """Start again what is ours and has died. Whether it was redis."""
         return self._access.look_after()
 
-    def _accept(self, spec: ConversationSpec, detach: bool) -> str:
-        (accepted,) = self._access.serving(detach=detach, models=[spec.model]).submit(spec)
-        return accepted.id
+    def _accept(self, spec: ConversationSpec, detach: bool, handed: Iterable[HandedFile] = ()) -> str:
+        serving = self._access.serving(detach=detach, models=[spec.model])
+        hand_in(self.settings, handed)
+        return serving.submit(spec)[0].id
 
     def _control(self, ask: Callable[[str], bool], conversation_id: str, what: str) -> None:
         if not _asked(ask, conversation_id):
@@ -254,8 +271,8 @@ class Fleet:
         self.look_after()
         if not self._access.ledger.client.exists(keys.state(conversation_id)):
             raise UnknownConversationError(conversation_id)
-        quiet_s = time.monotonic() - quiet_since
-        if not self.lone and quiet_s > FLEET_GONE_S and not self.running("orchestrator"):
+        gone = time.monotonic() - quiet_since > FLEET_GONE_S
+        if gone and not self.lone and not self.running("orchestrator"):
             raise NoFleetError(f"no orchestrator is running; {conversation_id} waits for one (`skillfleet up`)")
         return True
 

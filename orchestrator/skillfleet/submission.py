@@ -14,7 +14,8 @@ from skillfleet_workers.wire.contract import DEFAULT_PRIORITY, DEFAULT_TENANT
 from .conversations.limits import Limits, Problem
 from .conversations.models import ConversationSpec
 from .errors import BadRequestError
-from .llm.prompts import opening
+from .handed import HandedFile, together
+from .llm.prompts import opening, prompted
 from .llm.scripted import load_script
 from .settings import SCRIPTED
 from .tools.definitions import all_definitions
@@ -28,7 +29,7 @@ OPTIONS = {
     "tenant": "--tenant",
     "priority": "--priority",
 }
-NAMES = OPTIONS | {"prompt": "the prompt", "system": "the system prompt"}
+NAMES = OPTIONS | {"images": "--image", "files": "--file", "prompt": "the prompt", "system": "the system prompt"}
 
 
 def _text(value: object) -> object:
@@ -58,7 +59,8 @@ Text = Annotated[str, BeforeValidator(_text)]
 class Submission(BaseModel):
     """One conversation as it is asked for. `model`: a name of the provider's, or `scripted:FILE`; empty: the
     orchestrator's own. `timeout`: seconds of wall time. `tenant`: for whom; tenants share the fleet alike. `priority`
-    among the tenant's own: 1, which comes first, to 10."""
+    among the tenant's own: 1, which comes first, to 10. `images`: for the model, and for scripts; `files`: for
+    scripts; as `read_handed` has checked them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -71,6 +73,12 @@ class Submission(BaseModel):
     idempotency_key: Annotated[str, BeforeValidator(_key)] | None = None
     tenant: Annotated[str, BeforeValidator(_tenant)] | None = None
     priority: Annotated[int, Field(ge=1, le=10)] | None = None
+    images: tuple[HandedFile, ...] = ()
+    files: tuple[HandedFile, ...] = ()
+
+    @property
+    def handed(self) -> tuple[HandedFile, ...]:
+        return (*self.images, *self.files)
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> Self:
@@ -86,6 +94,7 @@ class Submission(BaseModel):
             raise BadRequestError("the prompt is empty; say what you want answered")
         asked.limits(Limits())
         _script(asked.model)
+        together(asked.images, asked.files)
         return asked
 
     def limits(self, inherited: Limits) -> Limits:
@@ -99,11 +108,13 @@ class Submission(BaseModel):
             raise BadRequestError(f"{OPTIONS[option]}: {problem['msg']}") from None
 
     def spec(self) -> ConversationSpec:
+        handed = together(self.images, self.files)
         return ConversationSpec(
             id=new_id(),
             model=self.model,
             script=_script(self.model),
-            opening=opening(self.prompt, self.system),
+            opening=opening(self.prompt, self.system, handed.new, handed.shown),
+            files=handed.all,
             tools=all_definitions(),
             skills=self.skills or None,
             limits=self.limits(Limits()),
@@ -124,6 +135,10 @@ class Submission(BaseModel):
         if self.model:
             said = sum(message.role == "assistant" for message in child.opening)
             own |= {"model": self.model, "script": _script(self.model), "script_start": said}
+        if self.images or self.files:
+            handed = together(self.images, self.files, child.files)
+            message = prompted(self.prompt, handed.new, handed.shown)
+            own |= {"opening": (*child.opening[:-1], message), "files": handed.all}
         return child.model_copy(update=own)
 
 

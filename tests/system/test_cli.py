@@ -23,7 +23,7 @@ from skillfleet_workers.runtimes.isolation import sandbox_trouble
 ROOT = Path(__file__).parents[2]
 REPORT = {
     "id", "parent_id", "status", "answer", "error", "turns", "tool_calls", "usage", "elapsed_ms", "dropped_results",
-    "snapshot", "skills",
+    "snapshot", "skills", "artifacts",
     "tenant", "priority",
 }  # fmt: skip
 CALL = {"name", "skill", "status", "worker", "runtime", "ms", "child"}

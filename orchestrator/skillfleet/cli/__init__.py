@@ -12,6 +12,7 @@ from skillfleet_workers.cli import mount_skills, worker
 
 from .. import __version__
 from . import exits
+from .artifacts import artifacts
 from .dead import app as dead
 from .doctor import doctor
 from .following import follow, result
@@ -53,6 +54,7 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
     "status": status,
     "result": result,
     "list": list_conversations,
+    "artifacts": artifacts,
     "cancel": cancel,
     "pause": pause,
     "resume": resume,

@@ -15,7 +15,7 @@ from skillfleet_workers.wire.printable import printable
 from skillfleet_workers.wire.shown import short
 
 from ..conversations.dead import DeadReport
-from ..conversations.report import Report
+from ..conversations.report import ArtifactReport, Report
 from ..events import Entry
 
 MARKS = {"succeeded": "[green]✓[/]", "tool_error": "[yellow]✗[/]", "lost": "[red]✗[/]"}
@@ -166,6 +166,9 @@ def ending(report: Report) -> str:
     calls = f"{len(report.tool_calls)} tool calls" if len(report.tool_calls) != 1 else "1 tool call"
     turns = f"{report.turns} turns" if report.turns != 1 else "1 turn"
     line = f"{report.status} in {report.elapsed_ms / 1000:.1f} s: {turns}, {calls} ({report.id})"
+    if report.artifacts:
+        files = "1 file" if len(report.artifacts) == 1 else f"{len(report.artifacts)} files"
+        line = f"{line}\n{files}: skillfleet artifacts {report.id}"
     if report.error:
         line = f"{line}\n{report.error.message} {report.error.fix}".rstrip()
     return printable(line)
@@ -185,6 +188,13 @@ def calls_table(report: Report) -> Table:
     for call in report.tool_calls:
         status = call.status or "running"
         table.add_row(*_cells(call.name, call.skill or "", status, call.worker, call.runtime, f"{call.ms:.0f}"))
+    return table
+
+
+def artifacts_table(artifacts: Sequence[ArtifactReport]) -> Table:
+    table = Table("call", "path", Column("bytes", justify="right"), "type", box=None, pad_edge=False)
+    for one in artifacts:
+        table.add_row(*_cells(one.call, one.path, str(one.bytes), one.media_type))
     return table
 
 

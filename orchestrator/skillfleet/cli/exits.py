@@ -13,6 +13,7 @@ import typer
 from skillfleet_workers.wire.connection import NO_BROKER_EXIT, SETTINGS_EXIT, SettingsError
 from skillfleet_workers.wire.printable import printable
 from skillfleet_workers.wire.shown import is_text
+from skillfleet_workers.wire.store import StoreError
 
 from ..conversations.report import Report
 from ..errors import BadRequestError, FleetError, NoBrokerError, NoFleetError, UnknownConversationError
@@ -26,7 +27,7 @@ INTERRUPTED = 130
 NOBODY_READS = 141
 
 EXIT_CODES = """\
-Exit codes: 0 answered; 1 failed or cancelled; 2 usage or settings; 3 no broker or no fleet; \
+Exit codes: 0 answered; 1 failed or cancelled; 2 usage or settings; 3 no broker, fleet or artifact store; \
 4 expired (a limit was reached); 130 interrupted; 141 nobody reads the output."""
 
 _OF_STATUS = {"completed": ANSWERED, "failed": FAILED, "cancelled": FAILED, "expired": EXPIRED}
@@ -37,6 +38,7 @@ _OF_ERROR: list[tuple[type[Exception], int]] = [
     (NoBrokerError, NO_FLEET),
     (NoFleetError, NO_FLEET),
     (redis.RedisError, NO_FLEET),
+    (StoreError, NO_FLEET),
     (UnicodeDecodeError, USAGE),
     (FleetError, FAILED),
 ]

@@ -36,6 +36,10 @@ def submit(
     system: Annotated[str | None, typer.Option(help="A system prompt of your own.")] = None,
     tenant: Annotated[str | None, typer.Option(help="For whom; tenants share the fleet alike (default).")] = None,
     priority: Annotated[int | None, typer.Option(help="1, which comes first, to 10 (5).")] = None,
+    image: Annotated[
+        list[Path] | None, typer.Option(help="An image for the model to see, and for scripts (repeatable).")
+    ] = None,
+    file: Annotated[list[Path] | None, typer.Option(help="A file for scripts (repeatable).")] = None,
     continues: Annotated[str | None, typer.Option("--continue", help="Go on from this ended one (ID).")] = None,
     idempotency_key: Annotated[
         str | None, typer.Option(help="Submitted again by the tenant with the same key, it is the same conversation.")
@@ -58,6 +62,8 @@ def submit(
         "max_turns": max_turns,
         "tenant": tenant,
         "priority": priority,
+        "images": image or None,
+        "files": file or None,
     }
     asked = {name: value for name, value in options.items() if value is not None}
     if batch is not None:

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from skillfleet_workers.wire.published import Snapshot
 
-from ..llm.base import Hear, LanguageModel, ModelReply, ModelRequest, deaf
+from ..llm.base import Hear, LanguageModel, ModelReply, ModelRequest, deaf, no_files
 from ..llm.facts import KnownModels
 from ..llm.failures import CONTEXT_EXCEEDED
 from ..llm.prompts import with_catalog
@@ -17,6 +17,7 @@ from .limits import Problem
 from .models import Conversation, ConversationSpec
 from .moves import DeadlinePassed, Event, ModelFailed, ModelReplied
 from .outputs import Executions, no_executions, outputs_for
+from .pictures import with_newest_images
 from .trimming import MOST_TRIMS, as_shown, trimmed_for, trimmed_harder
 
 MOST_TEXTS = 64
@@ -41,7 +42,8 @@ class Catalogs(Protocol):
 
 class Asking:
     """`catalogs` None: nobody tells of skills, and models find them by their tools alone. `budget`: most characters
-    of the catalog that a model is shown. `executions`: what `read_output` reads. Safe to share between threads."""
+    of the catalog that a model is shown. `executions`: what `read_output` reads. `file`: as a ModelRequest has it.
+    Safe to share between threads."""
 
     def __init__(
         self,
@@ -51,9 +53,11 @@ class Asking:
         budget: int = DESCRIPTION_BUDGET,
         known: KnownModels | None = None,
         executions: Executions = no_executions,
+        *,
+        file: Callable[[str], bytes | None] = no_files,
     ) -> None:
         self._models, self._catalogs, self._clock, self._budget = models, catalogs, clock, budget
-        self._known, self._executions = known or KnownModels.of(None), executions
+        self._known, self._executions, self._file = known or KnownModels.of(None), executions, file
         self._texts: dict[tuple[str, tuple[str, ...] | None], str] = {}
 
     def snapshot_for(self, conversation: Conversation) -> str | None:
@@ -106,9 +110,10 @@ class Asking:
 
     def _request(self, conversation: Conversation, catalog: str, left_s: float) -> ModelRequest:
         return ModelRequest(
-            messages=with_catalog(as_shown(conversation), catalog),
+            messages=with_catalog(with_newest_images(as_shown(conversation)), catalog),
             tools=offered(conversation, activates=bool(catalog)),
             timeout_s=max(0.001, left_s),
+            file=self._file,
         )
 
     def _snapshot(self, conversation: Conversation) -> Snapshot | None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 import redis
 
 from ..events import changes
+from ..llm.base import no_files
 from ..llm.facts import KnownModels
 from ..settings import DESCRIPTION_BUDGET
 from .asking import Asking, Catalogs, Models
@@ -50,9 +51,10 @@ class Driver:
         queue_timeout_s: float = QUEUE_TIMEOUT_S,
         known: KnownModels | None = None,
         executions: Executions = no_executions,
+        file: Callable[[str], bytes | None] = no_files,
     ) -> None:
         self._ledger, self._only = ledger, only
-        self._asking = Asking(models, catalogs, clock, description_budget, known, executions)
+        self._asking = Asking(models, catalogs, clock, description_budget, known, executions, file=file)
         self._sending = Sending(ledger, calls, clock)
         self._grace_s, self._clock = grace_s, clock
         self._recovery_s, self._queue_timeout_s = recovery_s, queue_timeout_s

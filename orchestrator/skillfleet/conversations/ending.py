@@ -31,13 +31,20 @@ def answer_calls(conversation: Conversation) -> Conversation:
     runs = [run for run in conversation.runs if run.ref.turn == conversation.turn]
     if not runs or conversation.messages[-1].role != "assistant":
         return conversation
-    answers = tuple(
-        Message(role="tool", tool_call_id=run.tool_call_id, name=run.name, content=run.shown or _unanswered(run))
-        for run in runs
-    )
+    answers = tuple(map(_answer, runs))
     settled = tuple(run.settled() for run in conversation.runs)
     moved = with_activations(conversation)
     return moved.model_copy(update={"messages": (*conversation.messages, *answers), "runs": settled})
+
+
+def _answer(run: ToolRun) -> Message:
+    return Message(
+        role="tool",
+        tool_call_id=run.tool_call_id,
+        name=run.name,
+        content=run.shown or _unanswered(run),
+        attachments=run.images or None,
+    )
 
 
 def _unanswered(run: ToolRun) -> str:

@@ -70,11 +70,12 @@ class ChildAwaited:
 
 @dataclass(frozen=True, slots=True)
 class ChildFinished:
-    """The call's child has ended: what the call has come to by that."""
+    """The call's child has ended: what the call has come to by that, and the files that the child's calls brought."""
 
     key: str
     status: str
     shown: str
+    artifacts: tuple[Artifact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

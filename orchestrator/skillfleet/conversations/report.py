@@ -20,6 +20,17 @@ class CallReport(ConversationModel):
     child: str = ""
 
 
+class ArtifactReport(ConversationModel):
+    """A file that a call has brought. `call`: its number, as `follow` shows it; `digest`: SHA-256 by which it is in
+    the artifact store, empty: it is not there."""
+
+    call: str
+    path: str
+    bytes: int
+    media_type: str
+    digest: str
+
+
 class Report(ConversationModel):
     """`elapsed_ms`: from acceptance to the end, or to now. `dropped_results`: how many came late or twice.
     `snapshot`: the id of the skills that it keeps to, empty: none yet; `skills`: those that its calls really used."""
@@ -31,6 +42,7 @@ class Report(ConversationModel):
     error: Problem | None
     turns: int
     tool_calls: tuple[CallReport, ...]
+    artifacts: tuple[ArtifactReport, ...] = ()
     snapshot: str
     skills: tuple[UsedSkill, ...]
     usage: Usage
@@ -41,6 +53,15 @@ class Report(ConversationModel):
 
     def as_json(self) -> dict[str, Any]:
         return self.model_dump(mode="json")
+
+
+def artifacts_of(conversation: Conversation) -> tuple[ArtifactReport, ...]:
+    """In the order of its calls; those of a call that a child conversation worked on are the child's."""
+    return tuple(
+        ArtifactReport.model_validate({"call": run.number, **one.model_dump()})
+        for run in conversation.runs
+        for one in run.artifacts
+    )
 
 
 def report(conversation: Conversation, now: float) -> Report:
@@ -64,6 +85,7 @@ def report(conversation: Conversation, now: float) -> Report:
             )
             for run in conversation.runs
         ),
+        artifacts=artifacts_of(conversation),
         snapshot=conversation.snapshot,
         skills=conversation.used,
         usage=conversation.usage,

@@ -1,5 +1,6 @@
 """The tool calls of a conversation, and what the skills that it has read let it call."""
 
+from itertools import islice
 from typing import Any, Literal, Self
 
 from pydantic import Field
@@ -13,8 +14,12 @@ from skillfleet_workers.wire.contract import (
     skill_of,
 )
 from skillfleet_workers.wire.execution import Artifact
+from skillfleet_workers.wire.files import StoredFile
 
 from .limits import ConversationModel
+
+SHOWN_IMAGES = 8
+"""Most images of one call that the model is shown; the others it is told of."""
 
 
 class Decision(ConversationModel):
@@ -108,6 +113,21 @@ class ToolRun(ConversationModel):
     def again(self) -> bool:
         """It was sent before."""
         return self.sends > 1 or self.ref.attempt > 1
+
+    @property
+    def number(self) -> str:
+        """By which people know it: the turn, and its place in the turn, both counted from 1."""
+        return f"{self.ref.turn}.{self.ref.index + 1}"
+
+    @property
+    def images(self) -> tuple[StoredFile, ...]:
+        """Those of its files that the model is shown."""
+        stored = (
+            StoredFile(name=one.path, digest=one.digest, bytes=one.bytes, media_type=one.media_type)
+            for one in self.artifacts
+            if one.digest
+        )
+        return tuple(islice((one for one in stored if one.is_image), SHOWN_IMAGES))
 
     def settled(self) -> Self:
         """Without what stands in the transcript, but for the payload of a call that was given up."""

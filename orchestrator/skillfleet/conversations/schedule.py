@@ -221,7 +221,7 @@ def _news_of(run: ToolRun, record: CallRecord, sight: Sight) -> Iterator[Event]:
 
 def _news_of_child(run: ToolRun, record: CallRecord) -> Iterator[Event]:
     if record.child is not None:
-        yield ChildFinished(run.key, record.child.status, record.child.shown)
+        yield ChildFinished(run.key, record.child.status, record.child.shown, record.child.artifacts)
     elif record.result is not None:
         yield ChildAwaited(run.key, record.result.shown, record.result.tools)
 

@@ -17,7 +17,8 @@ def call_told(conversation: Conversation, event: ToolFinished | ChildAwaited | C
         return conversation, []
     if isinstance(event, ChildAwaited):
         return conversation, _start_child(conversation, run, event, now)
-    moved = replace(conversation, run.model_copy(update={"status": event.status, "shown": event.shown}))
+    told = {"status": event.status, "shown": event.shown, "artifacts": event.artifacts}
+    moved = replace(conversation, run.model_copy(update=told))
     return (moved, []) if moved.out else close_turn(moved, now)
 
 

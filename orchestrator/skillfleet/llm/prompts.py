@@ -1,5 +1,9 @@
 """What a conversation starts with."""
 
+from collections.abc import Sequence
+
+from skillfleet_workers.wire.files import StoredFile
+
 from ..conversations.messages import Message
 
 SKILLS_PROMPT = """\
@@ -22,14 +26,31 @@ CATALOG_PROMPT = """\
 These skills are there. An activated skill's instructions govern what you do, and which tools you may use, until you \
 activate another one or answer."""
 
+FILES_PROMPT = """\
+Files came with the task. Scripts read them in the folder named by the environment variable SKILLFLEET_INPUT_DIR, \
+under the names that the task lists; no other tool reads them."""
 
-def system_prompt(user_system: str | None) -> str:
+FILES_TOLD = "Files that scripts find in the folder named by the environment variable SKILLFLEET_INPUT_DIR:"
+
+
+def system_prompt(user_system: str | None, *, files: bool = False) -> str:
     """The user's own words first, ours after."""
-    return "\n\n".join(part for part in ((user_system or "").strip(), SKILLS_PROMPT) if part)
+    ours = (SKILLS_PROMPT, FILES_PROMPT) if files else (SKILLS_PROMPT,)
+    return "\n\n".join(part for part in ((user_system or "").strip(), *ours) if part)
 
 
-def opening(prompt: str, system: str | None = None) -> tuple[Message, ...]:
-    return (Message(role="system", content=system_prompt(system)), Message(role="user", content=prompt))
+def opening(
+    prompt: str, system: str | None = None, files: Sequence[StoredFile] = (), images: Sequence[StoredFile] = ()
+) -> tuple[Message, ...]:
+    """`files`: all that come with it; `images`: those of them that the model is shown."""
+    return (Message(role="system", content=system_prompt(system, files=bool(files))), prompted(prompt, files, images))
+
+
+def prompted(prompt: str, files: Sequence[StoredFile] = (), images: Sequence[StoredFile] = ()) -> Message:
+    """The user's message, which tells of the files."""
+    told = "".join(f"\n- {file.name} ({file.media_type}, {file.bytes} bytes)" for file in files)
+    content = f"{prompt}\n\n[{FILES_TOLD}{told}]" if files else prompt
+    return Message(role="user", content=content, attachments=tuple(images) or None)
 
 
 def with_catalog(messages: tuple[Message, ...], catalog: str) -> tuple[Message, ...]:

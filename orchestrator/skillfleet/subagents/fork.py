@@ -2,8 +2,11 @@
 
 from typing import Any
 
+from skillfleet_workers.wire.artifacts import MAX_FILES
 from skillfleet_workers.wire.calls import CallResult
 from skillfleet_workers.wire.contract import CallRef, Governing, ScriptTool, ToolError
+from skillfleet_workers.wire.execution import Artifact
+from skillfleet_workers.wire.files import StoredFile
 from skillfleet_workers.wire.shown import output_tail, short, shown_to_model
 
 from ..conversations.limits import Limits
@@ -51,7 +54,9 @@ def child_spec(
         "model": asked.model if governing.model in NO_MODELS else governing.model,
         "script": asked.script and _script_of(asked.script, governing.skill),
         "script_start": 0,
-        "opening": opening(str(run.request.get("arguments") or "").strip() or NO_ARGUMENTS, content),
+        "opening": opening(
+            str(run.request.get("arguments") or "").strip() or NO_ARGUMENTS, content, asked.files, _images(asked)
+        ),
         "limits": Limits(max_turns=asked.limits.max_turns, timeout_s=left_s),
         "scripts": (),
         "activated": (ActivatedSkill(governing=governing),),
@@ -65,9 +70,10 @@ def child_spec(
 
 def outcome(child: Conversation) -> CallResult:
     """Of the parent's call, once the child has ended."""
+    artifacts = _artifacts(child)
     if child.status == "completed":
         answer = child.answer or ""
-        return CallResult(status="succeeded", shown=answer, tail=short(answer, TAIL_CHARS))
+        return CallResult(status="succeeded", shown=answer, tail=short(answer, TAIL_CHARS), artifacts=artifacts)
     (skill, *_) = (active.governing.skill for active in child.spec.activated)
     why = f": {child.error.message} {child.error.fix}".rstrip() if child.error else "."
     error = ToolError(
@@ -75,7 +81,19 @@ def outcome(child: Conversation) -> CallResult:
         message=f"The conversation that carried out the skill {skill} {_ENDED[child.status]}{why}",
         fix="Go about it in another way, or tell the user why it was not done.",
     )
-    return CallResult(status="tool_error", shown=shown_to_model(error), tail=output_tail(error))
+    return CallResult(status="tool_error", shown=shown_to_model(error), tail=output_tail(error), artifacts=artifacts)
+
+
+def _images(asked: ConversationSpec) -> tuple[StoredFile, ...]:
+    """What the parent was shown when it was asked."""
+    asking = (message for message in reversed(asked.opening) if message.role == "user")
+    return next((message.attachments for message in asking if message.attachments), ())
+
+
+def _artifacts(child: Conversation) -> tuple[Artifact, ...]:
+    """What its calls have brought, of each path the newest."""
+    found = {one.path: one for run in child.runs for one in run.artifacts}
+    return tuple(found.values())[-MAX_FILES:]
 
 
 def _script_of(script: dict[str, Any], skill: str) -> dict[str, Any]:

@@ -9,7 +9,6 @@ IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 MAX_IMAGE_BYTES = 5_000_000
 """Of one image that a model is shown (Anthropic takes 5 MB)."""
 
-
 MAX_INPUT_FILES = 64
 MAX_INPUT_BYTES = 100 * 1024 * 1024
 """Most files, and bytes of all of them together, that a conversation is handed."""
