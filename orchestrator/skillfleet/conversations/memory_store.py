@@ -1,17 +1,18 @@
 """What redis is to the other ledger, in memory: the ledgers of both sides share one."""
 
+import json
 import math
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from skillfleet_workers.wire.calls import CallRecord
 from skillfleet_workers.wire.keys import LIVE_ENTRIES, LIVE_S
 
-from ..events import Entry, EventType, LiveType
+from ..events import Entry, EventType, LiveTold, LiveType
 from .fair import FIRST, FairQueue, Rank
 from .messages import Message
 from .models import Conversation, ConversationSpec
@@ -129,6 +130,14 @@ class MemoryStore:
         kept.live_until = self.clock() + LIVE_S
         kept.live.append(Entry(len(kept.entries), self.clock(), kind, data, str(kept.live_told), live=True))
         self.changed.notify_all()
+
+    def tell_words(self, told: Sequence[LiveTold], held: Kept | None) -> bool:
+        """Whether they are wanted."""
+        if held is None or held.ended(self.clock()):
+            return False
+        for kind, data in told:
+            self.tell_live(held, kind, json.loads(data))
+        return True
 
     def live(self, kept: Kept, after: int) -> list[Entry]:
         """What is still known of what was told live beyond the cursor `after`."""
