@@ -77,6 +77,7 @@ class Watch:
                 "message": self._message, "turn": self._turn, "call": self._call, "progress": self._progress,
                 "failed": self._progress, "lost": self._lost, "result": self._result, "paused": self._paused,
                 "resumed": self._resumed, "child": self._child, "again": self._again,
+                "token": self._writing, "arguments": self._writing,
             }  # fmt: skip
             if show := shows.get(entry.type):
                 show(entry.data)
@@ -127,6 +128,9 @@ class Watch:
 
     def _turn(self, data: dict[str, Any]) -> None:
         self._doing = f"turn {data['turn']}: the model is thinking"
+
+    def _writing(self, data: dict[str, Any]) -> None:
+        self._doing = f"turn {data['turn']}: the model is writing"
 
     def _again(self, data: dict[str, Any]) -> None:
         self._doing = f"turn {data['turn']}: the reply broke off, and the model is asked again"
