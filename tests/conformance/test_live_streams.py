@@ -14,7 +14,7 @@ from skillfleet.events import Entry, LiveTold, Position, again, arguments, token
 from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import CallRef
 from skillfleet_workers.wire.execution import Output
-from skillfleet_workers.wire.keys import LIVE_ENTRIES, LIVE_S
+from skillfleet_workers.wire.keys import LIVE_ENDED_S, LIVE_ENTRIES, LIVE_S, LIVE_WORDS
 
 FIRST = CallRef(conversation_id="c1", turn=1, index=0)
 AGAIN = FIRST.model_copy(update={"attempt": 2})
@@ -140,12 +140,21 @@ def test_however_much_is_told_live_no_event_goes_and_the_newest_stays(world: Wor
     submitted(world)
     claim = claimed(world)
     before = sequence(world)
-    for first in range(0, 2 * LIVE_ENTRIES, 100):
-        assert says_live(world, claim.fence, *(token(1, 1, n, str(n)) for n in range(first, first + 100)))
+    for first in range(0, 2 * LIVE_WORDS, 1000):
+        assert says_live(world, claim.fence, *(token(1, 1, n, str(n)) for n in range(first, first + 1000)))
     kept = lives(world)
-    assert LIVE_ENTRIES <= len(kept) < 1.2 * LIVE_ENTRIES
-    assert kept[-1].data["text"] == str(2 * LIVE_ENTRIES - 1)
+    assert LIVE_WORDS <= len(kept) < 1.2 * LIVE_WORDS
+    assert kept[-1].data["text"] == str(2 * LIVE_WORDS - 1)
     assert sequence(world) == before
+
+
+def test_of_what_scripts_write_less_is_kept_than_of_what_models_say(world: World) -> None:
+    call_out(world)
+    claim = claimed(world)
+    assert says_live(world, claim.fence, *(token(1, 1, n, "x") for n in range(LIVE_WORDS)))
+    world.calls.claim(FIRST, "w1")
+    assert world.calls.output(FIRST, HALF_WAY)
+    assert LIVE_ENTRIES <= len(lives(world)) < 1.2 * LIVE_ENTRIES
 
 
 def test_the_live_stream_goes_a_while_after_its_last_entry_and_a_new_one_begins(world: World) -> None:
@@ -163,9 +172,10 @@ def test_the_live_stream_goes_a_while_after_its_last_entry_and_a_new_one_begins(
     assert [entry.data["text"] for entry in lives(world, seen[-1].cursor)] == ["half way\n"]
 
 
-def test_the_live_stream_goes_before_its_conversation(world: World) -> None:
+def test_the_live_stream_goes_soon_after_the_end_and_before_its_conversation(world: World) -> None:
     a_story_with_both(world)
-    world.pass_time(LIVE_S + 1)
+    assert lives(world)
+    world.pass_time(LIVE_ENDED_S + 1)
     assert lives(world) == []
     assert world.ledger.load("c1") is not None
     world.pass_time(TTL_S)

@@ -128,6 +128,7 @@ def test_a_reply_and_the_output_of_a_script_build_up_on_the_terminal(tmp_path: P
             terminal.shows('({"skill_name": "l')
             pen.says("reply", "I run it.", held.script)
         terminal.shows("│ holding")
+        wait_for(held.runs, "the script waits")
         held.let_go()
         with told.turn(1) as pen:
             before = terminal.so_far()

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 
 from skillfleet_workers.wire.contract import CallRef
+from skillfleet_workers.wire.keys import LIVE_ENDED_S
 
 from ..events import Entry, Told, in_order, opening
 from .ledger import (
@@ -154,6 +155,7 @@ class MemoryLedger:
             store.due.pop(after.id, None)
             store.not_ready(kept)
             kept.expires_at = store.clock() + self._ttl_s
+            kept.live_until = min(kept.live_until, store.clock() + LIVE_ENDED_S)
         elif due is not None:
             if turned or kept.news == fence or kept.ended(store.clock()) or kept.all_in():
                 store.ring(after.id)

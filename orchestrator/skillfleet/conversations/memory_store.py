@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skillfleet_workers.wire.calls import CallRecord
-from skillfleet_workers.wire.keys import LIVE_ENTRIES, LIVE_S
+from skillfleet_workers.wire.keys import LIVE_ENTRIES, LIVE_S, LIVE_WORDS
 
 from ..events import Entry, EventType, LiveTold, LiveType
 from .fair import FIRST, FairQueue, Rank
@@ -33,7 +33,7 @@ class Kept:
     pause: float | None = None
     """Since when; None when it is not to be paused."""
     entries: list[Entry] = field(default_factory=list)
-    live: deque[Entry] = field(default_factory=lambda: deque(maxlen=LIVE_ENTRIES))
+    live: deque[Entry] = field(default_factory=deque)
     live_told: int = 0
     live_until: float = 0.0
     calls: dict[str, CallRecord] = field(default_factory=dict)
@@ -129,6 +129,8 @@ class MemoryStore:
         kept.live_told += 1
         kept.live_until = self.clock() + LIVE_S
         kept.live.append(Entry(len(kept.entries), self.clock(), kind, data, str(kept.live_told), live=True))
+        while len(kept.live) > (LIVE_ENTRIES if kind in ("output", "progress") else LIVE_WORDS):
+            kept.live.popleft()
         self.changed.notify_all()
 
     def tell_words(self, told: Sequence[LiveTold], held: Kept | None) -> bool:
