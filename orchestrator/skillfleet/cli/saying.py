@@ -39,7 +39,7 @@ class Saying:
                     self._begin(self._turn, entry.data["attempt"])
                 if entry.type != "again":
                     index = entry.data.get("index")
-                    self._lines.setdefault(index, _Line(entry.data.get("name", ""))).add(entry.data)
+                    self._lines.setdefault(index, _Line()).add(entry.data)
             case _:
                 pass
 
@@ -64,11 +64,12 @@ class Saying:
 class _Line:
     """The text, or the arguments of one call: its end, which begins after `before` characters."""
 
-    def __init__(self, name: str) -> None:
-        self.name, self.text = name, ""
+    def __init__(self) -> None:
+        self.name = self.text = ""
         self._before = 0
 
     def add(self, data: dict[str, Any]) -> None:
+        self.name = data.get("name", "")
         known = data["at"] - self._before
         if 0 <= known <= len(self.text):
             self.text = self.text[:known] + data["text"]

@@ -82,7 +82,7 @@ class HeardReply:
         if self._waiting + len(text) > MOST_WAITING:
             self.skip()
         line = self._lines.setdefault(place, _Line())
-        line.name = line.name or name
+        line.name = name or line.name  # providers send it once, or as it grows
         line.heard += len(text)
         newest = text[-MOST_WAITING:]
         line.waiting += newest
