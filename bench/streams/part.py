@@ -17,7 +17,7 @@ from skillfleet.local.lone import worker_environment
 
 from ..cost import spent_ms
 from ..fleet import BenchError
-from ..measure import heading, interleaved, listed, row, summary
+from ..measure import Summary, heading, interleaved, listed, row, summary
 from ..scale.deployment import Deployment
 from .follower import Order, Seen
 from .provider import model_name
@@ -25,7 +25,7 @@ from .provider import model_name
 PROCESSES = 4
 """That the followers of many streams share."""
 
-SIDES = {"provider's SDK alone": False, "skillfleet": True}
+SIDES = {"SDK alone": False, "skillfleet": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,8 @@ def _measure(fleet: Deployment, followers: "list[subprocess.Popen[str]]", size: 
     interleaved({party.name: party.measured for party in parties}, size.rounds)
     for party in parties:
         party.report()
+    peer, ours = (party.first for party in parties)
+    print(f"  added to the first piece: median {ours.median - peer.median:.2f} ms, p99 {ours.p99 - peer.p99:.2f} ms")
 
 
 class Party:
@@ -110,13 +112,21 @@ class Party:
         each = spent_ms({str(number): follower.pid for number, follower in enumerate(self._followers)})
         return ours | {"followers": sum(each.values())}
 
+    @property
+    def first(self) -> Summary:
+        return _in_ms(self._seen.first)
+
     def report(self) -> None:
         seconds = self._streams * self._size.pieces * self._size.pace_s
-        for what, delays in (("first piece", self._seen.first), ("every piece", self._seen.all)):
-            print(row(f"{self.name}, {what}", summary([delay * 1000 for delay in delays]), "ms"))
+        print(row(f"{self.name}, first piece", self.first, "ms"))
+        print(row(f"{self.name}, every piece", _in_ms(self._seen.all), "ms"))
         spent = {part: ms / seconds for part, ms in self._spent.items() if ms}
         print(f"  processor ms a second of a stream: {sum(spent.values()):.1f} ({listed(spent)})")
         print(f"  texts that came whole: {self._seen.whole} of {self._streams}")
+
+
+def _in_ms(delays: list[float]) -> Summary:
+    return summary([delay * 1000 for delay in delays])
 
 
 @contextmanager
