@@ -3,12 +3,14 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.distributions import installed
@@ -18,6 +20,8 @@ from tests.system.servers import RedisServer
 
 from skillfleet.events import Entry
 from skillfleet.fleet import Fleet
+
+ROOT = Path(__file__).parents[2]
 
 MODEL = """
 import json
@@ -93,9 +97,6 @@ class Terminal:
     def shows(self, text: str) -> None:
         wait_for(lambda: text in self.written.decode(errors="replace"), f"{text!r} is shown")
 
-    def so_far(self) -> int:
-        return len(self.written)
-
 
 @contextmanager
 def on_a_terminal(place: Place, *arguments: str) -> Iterator[Terminal]:
@@ -108,6 +109,9 @@ def on_a_terminal(place: Place, *arguments: str) -> Iterator[Terminal]:
         reader.start()
         try:
             yield terminal
+        except BaseException:
+            process.terminate()
+            raise
         finally:
             process.wait(60)
             reader.join(60)
@@ -131,7 +135,7 @@ def test_a_reply_and_the_output_of_a_script_build_up_on_the_terminal(tmp_path: P
         wait_for(held.runs, "the script waits")
         held.let_go()
         with told.turn(1) as pen:
-            before = terminal.so_far()
+            before = len(terminal.written)
             pen.says("said", "It is for")
             terminal.shows("It is for")
             pen.says("said", "ty-two")
@@ -139,7 +143,7 @@ def test_a_reply_and_the_output_of_a_script_build_up_on_the_terminal(tmp_path: P
             pen.says("reply", "It is 42.", None)
     seen = terminal.written.decode()
     assert "\x1b[2J run" not in seen
-    last = seen[before:]
+    last = terminal.written[before:].decode(errors="replace")
     assert last.rindex("It is 42.") > last.rindex("It is forty-two")
 
 
@@ -167,6 +171,16 @@ def test_a_follower_that_comes_late_or_comes_back_has_each_piece_once(place: Pla
     assert seen == whole
     assert late == whole[: len(late)]
     assert text(whole) == "".join(words)
+    assert documented_example(place, name)["said"] == "".join(words)
+
+
+def documented_example(place: Place, name: str) -> dict[str, Any]:
+    """What the document's own way to put a reply together has come to."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/streams.md").read_text(), re.DOTALL)
+    (example,) = [block for block in blocks if "token" in block]
+    names = {"Fleet": place.fleet, "conversation_id": name}
+    exec(example, names)
+    return names
 
 
 def followed_to(fleet: Fleet, name: str, seen: list[Entry], number: int, words: list[str]) -> list[Entry]:
