@@ -19,8 +19,20 @@ from .scale.part import PARTS as PARTS_OF_SCALE
 from .scale.part import scale
 from .side_by_side import AT_ONCE, TOOL_SLOTS, print_parts, processor_time, side_by_side
 from .startup import startup
+from .streams.part import streams
 
-PARTS = ("sides", "hop", "startup", "cancel", "execution", "discovery", "scale", *PARTS_OF_SCALE, "durable")
+PARTS = (
+    "sides",
+    "hop",
+    "startup",
+    "cancel",
+    "execution",
+    "discovery",
+    "scale",
+    *PARTS_OF_SCALE,
+    "durable",
+    "streams",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +91,8 @@ def main() -> None:
         scale(given.only, quick=given.quick)
     if given.only in (None, "durable"):
         durable(quick=given.quick)
+    if given.only in (None, "streams"):
+        streams(quick=given.quick)
 
 
 def _end(*_: Any) -> None:

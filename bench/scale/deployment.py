@@ -27,23 +27,24 @@ TOOL_SLOTS = 2
 
 
 class Deployment:
-    """Up inside the block. `slots`: of its one orchestrator."""
+    """Up inside the block. `slots`: of its one orchestrator; `provider`: the program that its models are asked of."""
 
-    def __init__(self, folder: Path, slots: int) -> None:
+    def __init__(self, folder: Path, slots: int, provider: str = "bench.scale.provider") -> None:
         self.settings = bench_settings(folder)
         self.fleet = Fleet(self.settings)
-        self._folder, self._slots = folder, slots
+        self._folder, self._slots, self._program = folder, slots, provider
         self._children = Children()
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         with ExitStack() as starting:
             starting.enter_context(self.fleet)
-            self._provider = starting.enter_context(_provider())
+            self._provider = starting.enter_context(_provider(self._program))
             starting.callback(self._children.stop)
             self._ledger = make_ledger(self.settings)
             assert self._provider.stdout
-            self._start(self._provider.stdout.readline().strip())
+            self.base_url = self._provider.stdout.readline().strip()
+            self._start(self.base_url)
             wait_until_up(self.fleet)
             self._stack = starting.pop_all()
         return self
@@ -118,10 +119,10 @@ def until(true: Callable[[], bool], otherwise: str) -> None:
 
 
 @contextmanager
-def _provider() -> Iterator["subprocess.Popen[str]"]:
+def _provider(program: str) -> Iterator["subprocess.Popen[str]"]:
     """Its first line of output is its base URL; it ends with its stdin."""
     with subprocess.Popen(
-        [sys.executable, "-m", "bench.scale.provider"],
+        [sys.executable, "-m", program],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
     ) as process:  # fmt: skip
         yield process

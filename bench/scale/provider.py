@@ -10,6 +10,7 @@ import selectors
 import socket
 import sys
 import time
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
@@ -24,32 +25,40 @@ SKILL = "sums"
 
 READ_BYTES = 1 << 20
 
+Part = tuple[float, Callable[[], bytes]]
+"""What is sent so many seconds after the request; it is made when it is sent."""
+
+Answer = Callable[[dict[str, Any]], Sequence[Part]]
+
 
 def model_name(calls: int, delay_s: float) -> str:
     """Of a model that asks for so many calls, one a turn, then answers; each takes it `delay_s`."""
     return f"{calls}x{delay_s:g}"
 
 
-def answer(request: dict[str, Any]) -> tuple[bytes, float]:
-    """The reply, and how many seconds it takes."""
+def answer(request: dict[str, Any]) -> Sequence[Part]:
+    """The reply, whole."""
     calls, delay_s = request["model"].split("x")
     done = sum(message["role"] == "tool" for message in request["messages"])
     arguments = json.dumps({"skill_name": SKILL, "script": SCRIPT})
     call = (f"call_{done}", RUN_PYTHON.tool, arguments)
     reply = Completion(calls=(call,)) if done < int(calls) else Completion(ANSWER)
-    return json.dumps(reply.document()).encode(), float(delay_s)
+    body = json.dumps(reply.document()).encode()
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    return [(float(delay_s), lambda: head.encode() + body)]
 
 
 class Provider:
     """Every connection carries one request at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
         self._listener.setblocking(False)
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._listener, selectors.EVENT_READ)
         self._received: dict[socket.socket, bytes] = {}
-        self._promised: list[tuple[float, int, socket.socket, bytes]] = []
+        self._promised: list[tuple[float, int, socket.socket, Callable[[], bytes]]] = []
         """When to send what to whom, soonest first; the number keeps equals in order."""
         self._numbers = count()
 
@@ -85,17 +94,17 @@ class Provider:
         self._received[sender] += data
         if (body := _body(self._received[sender])) is not None:
             self._received[sender] = b""
-            reply, delay_s = answer(json.loads(body))
-            heapq.heappush(self._promised, (time.monotonic() + delay_s, next(self._numbers), sender, reply))
+            now = time.monotonic()
+            for after_s, part in self._answer(json.loads(body)):
+                heapq.heappush(self._promised, (now + after_s, next(self._numbers), sender, part))
 
     def _send_due(self) -> None:
         while self._promised and self._promised[0][0] <= time.monotonic():
-            _, _, connection, reply = heapq.heappop(self._promised)
+            _, _, connection, part = heapq.heappop(self._promised)
             if connection not in self._received:
                 continue
-            head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(reply)}\r\n\r\n"
             try:
-                connection.sendall(head.encode() + reply)
+                connection.sendall(part())
             except ConnectionError:
                 self._forget(connection)
 
@@ -114,11 +123,11 @@ def _body(received: bytes) -> bytes | None:
     return rest if len(rest) >= int(next(lengths, b"0")) else None
 
 
-def main() -> None:
-    provider = Provider()
+def serve(answer: Answer) -> None:
+    provider = Provider(answer)
     print(provider.base_url, flush=True)
     provider.serve_until_closed(sys.stdin.fileno())
 
 
 if __name__ == "__main__":
-    main()
+    serve(answer)

@@ -18,7 +18,7 @@ EventType = Literal[
     "submitted", "message", "turn", "call", "started", "failed", "returned", "lost", "result", "child",
     "paused", "resumed", "ended",
 ]  # fmt: skip
-LiveType = Literal["progress", "output", "token"]
+LiveType = Literal["progress", "output", "token", "arguments", "again"]
 EntryType = EventType | LiveType
 
 
@@ -32,7 +32,8 @@ class Entry:
     here on nothing new is started, or it is again; `ended`: the terminal status, once.
 
     Of the live stream, which is bounded and forgets: `progress`: what a call is busy with before its script runs;
-    `output`: what its script writes; `token`: what the model says. They name their call's `key`, or the `turn`.
+    `output`: what its script writes; `token`: what the model says; `arguments`: what it writes into a call;
+    `again`: what it has said in this turn counts no more. They name their call's `key`, or the `turn`.
 
     `seq` of an event is its number; of a live entry that of the event that it comes after. `cursor` is where a
     follower reads on; `at` is seconds since the epoch.
@@ -56,9 +57,21 @@ Told = tuple[EventType, str]
 LiveTold = tuple[LiveType, str]
 
 
-def token(turn: int, text: str) -> LiveTold:
-    """What the model has said more since the last one, in this turn (counted from 1)."""
-    return "token", json.dumps({"turn": turn, "text": text})
+def token(turn: int, attempt: int, at: int, text: str, skipped: int = 0) -> LiveTold:
+    """What the model says more in this turn (counted from 1), when it is asked for the `attempt`th time. `at`:
+    characters of this attempt's text before it; `skipped`: how many of them, the last, were not told."""
+    return "token", json.dumps({"turn": turn, "attempt": attempt, "at": at, "text": text, "skipped": skipped})
+
+
+def arguments(turn: int, attempt: int, index: int, name: str, at: int, text: str, skipped: int = 0) -> LiveTold:
+    """Likewise, of the arguments of the turn's call `index`, which is written as JSON."""
+    more = {"index": index, "name": name, "at": at, "text": text, "skipped": skipped}
+    return "arguments", json.dumps({"turn": turn, "attempt": attempt, **more})
+
+
+def again(turn: int, attempt: int) -> LiveTold:
+    """What was said in this turn counts no more; the model is asked for the `attempt`th time."""
+    return "again", json.dumps({"turn": turn, "attempt": attempt})
 
 
 @dataclass(slots=True)

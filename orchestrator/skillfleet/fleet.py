@@ -160,6 +160,8 @@ class Fleet:
                 yield entry
                 if entry.type == "ended":
                     return
+            if entries:
+                continue
             if all_told and entries == []:  # `after` is the end's
                 return
             if entries is None or not outages.attempt(partial(self._is_served, conversation_id, quiet_since)):

@@ -6,14 +6,15 @@ import pytest
 from tests.conformance.ledgers import DONE, TTL_S, WORLDS, World, claimed, commit_steps, sequence, submitted
 from tests.conversation_steps import asks, list_skills, make_spec, says
 
+from skillfleet.conversations.ledger import LiveWords
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import Submitted, ToolFinished
 from skillfleet.errors import BadRequestError
-from skillfleet.events import Entry, Position, token
+from skillfleet.events import Entry, LiveTold, Position, again, arguments, token
 from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import CallRef
 from skillfleet_workers.wire.execution import Output
-from skillfleet_workers.wire.keys import LIVE_ENTRIES, LIVE_S
+from skillfleet_workers.wire.keys import LIVE_ENDED_S, LIVE_ENTRIES, LIVE_S, LIVE_WORDS
 
 FIRST = CallRef(conversation_id="c1", turn=1, index=0)
 AGAIN = FIRST.model_copy(update={"attempt": 2})
@@ -58,23 +59,44 @@ def test_what_a_call_tells_goes_to_the_live_stream_while_its_attempt_is_wanted(w
     ]
 
 
+def says_live(world: World, fence: int, *told: LiveTold, name: str = "c1") -> bool:
+    (wanted,) = world.ledger.tell_live(LiveWords(name, fence, told))
+    return wanted
+
+
 def test_what_the_model_says_is_told_live_by_whoever_holds_the_conversation(world: World) -> None:
     submitted(world)
     claim = claimed(world)
     commit_steps(world, claim, Submitted())
     before = sequence(world)
-    assert world.ledger.tell_live("c1", claim.fence, [token(1, "It "), token(1, "is")])
-    assert not world.ledger.tell_live("c1", claim.fence - 1, [token(1, "never")])
-    assert not world.ledger.tell_live("nobody", 1, [token(1, "never")])
+    assert says_live(world, claim.fence, token(1, 1, 0, "It "), token(1, 1, 3, "is", 1))
+    assert not says_live(world, claim.fence - 1, token(1, 1, 0, "never"))
+    assert not says_live(world, 1, token(1, 1, 0, "never"), name="nobody")
     assert sequence(world) == before
     world.ledger.cancel("c1")
-    assert not world.ledger.tell_live("c1", claim.fence, [token(1, "too late")])
+    assert not says_live(world, claim.fence, token(1, 1, 5, "too late"))
     told = lives(world)
     assert [(entry.type, entry.data) for entry in told] == [
-        ("token", {"turn": 1, "text": "It "}),
-        ("token", {"turn": 1, "text": "is"}),
+        ("token", {"turn": 1, "attempt": 1, "at": 0, "text": "It ", "skipped": 0}),
+        ("token", {"turn": 1, "attempt": 1, "at": 3, "text": "is", "skipped": 1}),
     ]
     assert {entry.seq for entry in told} == {before[-1][0]}
+
+
+def test_many_conversations_are_told_of_at_once_each_as_far_as_it_is_wanted(world: World) -> None:
+    fences = {}
+    for name in ("c1", "c2", "c3"):
+        submitted(world, name)
+        fences[name] = claimed(world, name).fence
+    world.ledger.cancel("c2")
+    words = [LiveWords(name, fence, [again(1, 2), token(1, 2, 0, name)]) for name, fence in fences.items()]
+    stale = LiveWords("c3", fences["c3"] - 1, [token(1, 1, 0, "stale")])
+    named = LiveWords("c1", fences["c1"], [arguments(1, 2, 0, "find", 0, "{")])
+    assert world.ledger.tell_live(*words, stale, named) == [True, False, True, False, True]
+    assert world.ledger.tell_live() == []
+    told = {name: world.ledger.entries(name, "0", 0, "0") for name in fences}
+    texts = {name: [entry.data.get("text") for entry in entries if entry.live] for name, entries in told.items()}
+    assert texts == {"c1": [None, "c1", "{"], "c2": [], "c3": [None, "c3"]}
 
 
 def test_a_live_entry_stands_after_the_event_that_it_came_after(world: World) -> None:
@@ -96,7 +118,7 @@ def a_story_with_both(world: World) -> None:
     world.calls.commit(FIRST, DONE)
     claim = claimed(world)
     after = commit_steps(world, claim, ToolFinished(FIRST.key, "succeeded", "x", "w1"))
-    world.ledger.tell_live("c1", claim.fence, [token(2, "It "), token(2, "is")])
+    says_live(world, claim.fence, token(2, 1, 0, "It "), token(2, 1, 3, "is"))
     commit_steps(world, claim, says("It is"), before=after)
 
 
@@ -118,12 +140,21 @@ def test_however_much_is_told_live_no_event_goes_and_the_newest_stays(world: Wor
     submitted(world)
     claim = claimed(world)
     before = sequence(world)
-    for first in range(0, 2 * LIVE_ENTRIES, 100):
-        assert world.ledger.tell_live("c1", claim.fence, [token(1, str(n)) for n in range(first, first + 100)])
+    for first in range(0, 2 * LIVE_WORDS, 1000):
+        assert says_live(world, claim.fence, *(token(1, 1, n, str(n)) for n in range(first, first + 1000)))
     kept = lives(world)
-    assert LIVE_ENTRIES <= len(kept) < 1.2 * LIVE_ENTRIES
-    assert kept[-1].data["text"] == str(2 * LIVE_ENTRIES - 1)
+    assert LIVE_WORDS <= len(kept) < 1.2 * LIVE_WORDS
+    assert kept[-1].data["text"] == str(2 * LIVE_WORDS - 1)
     assert sequence(world) == before
+
+
+def test_of_what_scripts_write_less_is_kept_than_of_what_models_say(world: World) -> None:
+    call_out(world)
+    claim = claimed(world)
+    assert says_live(world, claim.fence, *(token(1, 1, n, "x") for n in range(LIVE_WORDS)))
+    world.calls.claim(FIRST, "w1")
+    assert world.calls.output(FIRST, HALF_WAY)
+    assert LIVE_ENTRIES <= len(lives(world)) < 1.2 * LIVE_ENTRIES
 
 
 def test_the_live_stream_goes_a_while_after_its_last_entry_and_a_new_one_begins(world: World) -> None:
@@ -141,9 +172,10 @@ def test_the_live_stream_goes_a_while_after_its_last_entry_and_a_new_one_begins(
     assert [entry.data["text"] for entry in lives(world, seen[-1].cursor)] == ["half way\n"]
 
 
-def test_the_live_stream_goes_before_its_conversation(world: World) -> None:
+def test_the_live_stream_goes_soon_after_the_end_and_before_its_conversation(world: World) -> None:
     a_story_with_both(world)
-    world.pass_time(LIVE_S + 1)
+    assert lives(world)
+    world.pass_time(LIVE_ENDED_S + 1)
     assert lives(world) == []
     assert world.ledger.load("c1") is not None
     world.pass_time(TTL_S)

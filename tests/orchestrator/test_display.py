@@ -87,3 +87,52 @@ def test_a_child_conversation_is_shown_with_the_id_to_follow_it_by(capsys: pytes
     told = [entry("child", key="1.0", child="c1-1-0", status=status) for status in ("queued", "completed")]
     lines = [line.strip() for line in shown(capsys, *told).splitlines()]
     assert lines[1:] == ["· 1.1: conversation c1-1-0 is queued", "· 1.1: conversation c1-1-0 is completed"]
+
+
+def said(at: int, text: str, attempt: int = 1) -> Entry:
+    told = {"turn": 1, "attempt": attempt, "at": at, "text": text, "skipped": 0}
+    return Entry(1, 0.0, "token", told, live=True)
+
+
+WRITES = entry("arguments", turn=1, attempt=1, index=0, name="add[/]", at=0, text='{"a": "\x1b[2J', skipped=0)
+TURN = entry("turn", turn=1)
+ANSWER = entry("message", role="assistant", content="It is 42")
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_terminal_shows_a_reply_as_it_builds_up_until_its_message_comes() -> None:
+    with Watch() as watch:
+        for one in (TURN, said(0, "It [bold] "), said(10, "is")):
+            watch.see(one)
+        assert watch.below() == "\n  It \\[bold] is"
+        watch.see(WRITES)
+        assert watch.below().splitlines()[2] == '  [cyan]→ add\\[/][/]({"a": "␛[2J'
+        watch.see(ANSWER)
+        assert watch.below() == ""
+
+
+@pytest.mark.usefixtures("terminal")
+def test_a_terminal_wipes_what_is_taken_back_and_says_why() -> None:
+    with Watch() as watch:
+        for one in (TURN, said(0, "It is 4"), entry("again", turn=1, attempt=2)):
+            watch.see(one)
+        assert watch.below() == ""
+        watch.see(said(0, "It", 2))
+        assert watch.below() == "\n  It"
+
+
+@pytest.mark.usefixtures("terminal")
+def test_of_a_long_reply_a_terminal_shows_the_last_lines_that_it_has_room_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LINES", "10")
+    with Watch() as watch:
+        watch.see(TURN)
+        watch.see(said(0, "\n".join(str(n) for n in range(100))))
+        assert watch.below().split() == ["96", "97", "98", "99"]
+
+
+def test_a_log_gets_no_tokens_but_the_messages(capsys: pytest.CaptureFixture[str]) -> None:
+    calls = entry("message", role="assistant", content="I add.", tool_calls=[{}])
+    lines = shown(capsys, TURN, said(0, "I a"), WRITES, entry("again", turn=1, attempt=2), calls).splitlines()
+    assert [line.strip() for line in lines[1:]] == ["I add."]

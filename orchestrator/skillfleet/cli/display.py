@@ -17,9 +17,14 @@ from skillfleet_workers.wire.shown import short
 from ..conversations.dead import DeadReport
 from ..conversations.report import ArtifactReport, Report
 from ..events import Entry
+from .saying import Saying, last_lines, tail
 
 MARKS = {"succeeded": "[green]✓[/]", "tool_error": "[yellow]✗[/]", "lost": "[red]✗[/]"}
 TAIL_LINES = 6
+REPLY_LINES = 12
+"""Most lines of a reply that builds up, the last; fewer on a low terminal."""
+
+CALLS_SHOWN = 4
 LINE_CHARS = 200
 WRITTEN_CHARS = 4096
 LOG_EVERY_S = 10.0
@@ -51,6 +56,7 @@ class Watch:
         self._written: dict[str, str] = {}
         """The end of what the scripts of running calls have written; the newest to write is the last."""
         self._logged_at = 0.0
+        self._saying = Saying()
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -70,7 +76,8 @@ class Watch:
             shows = {
                 "message": self._message, "turn": self._turn, "call": self._call, "progress": self._progress,
                 "failed": self._progress, "lost": self._lost, "result": self._result, "paused": self._paused,
-                "resumed": self._resumed, "child": self._child,
+                "resumed": self._resumed, "child": self._child, "again": self._again,
+                "token": self._writing, "arguments": self._writing,
             }  # fmt: skip
             if show := shows.get(entry.type):
                 show(entry.data)
@@ -80,6 +87,8 @@ class Watch:
                 self._logged_at = entry.at
             if entry.type == "output":
                 self._output(entry.data, entry.at)
+            if self._console.is_terminal:
+                self._saying.see(entry)
         elapsed = time.monotonic() - self._began
         self._spinner.update(f"{literal(self._doing)} [dim]{elapsed:.0f} s[/]{self.below()}")
 
@@ -92,7 +101,19 @@ class Watch:
             self._console.print(f"    [dim]· {_number(data)}: {last}[/]", soft_wrap=True)
 
     def below(self) -> str:
-        """The end of what a script writes, until its result is there: each line on one of the terminal's."""
+        """What is there for a moment only: a reply as it builds up, or the end of what a script writes."""
+        return self._being_said() or self._being_written()
+
+    def _being_said(self) -> str:
+        most = max(1, min(REPLY_LINES, self._console.height - CALLS_SHOWN - 2))
+        shown = [f"\n  {literal(line)}" for line in last_lines(self._saying.text, self._console, most, indented=4)]
+        for name, written in self._saying.calls[-CALLS_SHOWN:]:
+            end = tail(written, max(10, self._console.width - len(name) - 8))
+            shown.append(f"\n  [cyan]→ {literal(name)}[/]({literal(end)}")
+        return "".join(shown)
+
+    def _being_written(self) -> str:
+        """Each line on one of the terminal's."""
         if not self._written:
             return ""
         width = max(10, self._console.width - 8)
@@ -107,6 +128,12 @@ class Watch:
 
     def _turn(self, data: dict[str, Any]) -> None:
         self._doing = f"turn {data['turn']}: the model is thinking"
+
+    def _writing(self, data: dict[str, Any]) -> None:
+        self._doing = f"turn {data['turn']}: the model is writing"
+
+    def _again(self, data: dict[str, Any]) -> None:
+        self._doing = f"turn {data['turn']}: the reply broke off, and the model is asked again"
 
     def _call(self, data: dict[str, Any]) -> None:
         self._names[data["key"]] = data["name"]

@@ -73,6 +73,7 @@ if terminal(status) then
   end_children(id, held[15] or '')
   if held[16] then end_child(held[16], id, status, redis.call('HGET', KEYS[1], 'outcome')) end
   for _, i in ipairs({1, 2, 3, 5}) do redis.call('EXPIRE', KEYS[i], tonumber(ARGV[7])) end
+  redis.call('EXPIRE', live_key(id), LIVE_ENDED_S)
   if held[12] then redis.call('EXPIRE', held[12], tonumber(ARGV[7])) end
   for blob in string.gmatch(held[13] or '', '[^\n]+') do redis.call('EXPIRE', blob, tonumber(ARGV[7])) end
 elseif ARGV[5] ~= '' then

@@ -23,6 +23,7 @@ from .moves import CallModel, Effect, RunTool
 from .outputs import Executions, no_executions
 from .schedule import QUEUE_TIMEOUT_S, RECOVERY_S, Sight, lease_s, lost_after_s, next_due, observe
 from .sending import LOOK_S, Calls, Sending
+from .telling import Telling
 
 ENDING_LOOK_S = 0.05
 IDLE_S = 1.0
@@ -55,7 +56,7 @@ class Driver:
     ) -> None:
         self._ledger, self._only = ledger, only
         self._asking = Asking(models, catalogs, clock, description_budget, known, executions, file=file)
-        self._sending = Sending(ledger, calls, clock)
+        self._sending, self._telling = Sending(ledger, calls, clock), Telling(ledger)
         self._grace_s, self._clock = grace_s, clock
         self._recovery_s, self._queue_timeout_s = recovery_s, queue_timeout_s
         self._free = threading.Semaphore(slots)
@@ -81,6 +82,7 @@ class Driver:
         give_up = self._clock() + self._grace_s
         while self._all_held() and self._clock() < give_up and not self._hurried.wait(ENDING_LOOK_S):
             pass
+        self._telling.stop()
         self.hand_back()
         self._over.set()
 
@@ -184,7 +186,8 @@ class Driver:
             effects += more
         effects = self._startable(wanted(after, effects) or pending(after))
         while self._commit(claim, before, after, effects, began, sight) and _asks(effects):
-            event = self._asking.ask(after, claim.now + self._clock() - began)
+            with self._telling.reply(after.id, claim.fence, after.turn + 1) as hear:
+                event = self._asking.ask(after, claim.now + self._clock() - began, hear)
             before = after
             after, effects = step(after, event, claim.now + self._clock() - began)
             effects = self._startable(effects)

@@ -79,6 +79,15 @@ class DeadCall:
     at: float
 
 
+@dataclass(frozen=True, slots=True)
+class LiveWords:
+    """What is told live of a conversation by whoever holds it with this fence."""
+
+    conversation_id: str
+    fence: int
+    told: Sequence[LiveTold]
+
+
 def dead_call(kept: Mapping[str, Conversation], call_id: str, at: float) -> DeadCall | None:
     """None: its conversation is gone."""
     conversation = kept.get(CallRef.of_call(call_id).conversation_id)
@@ -171,8 +180,8 @@ class Ledger(Protocol):
 
     def find_dead(self, call_id: str) -> DeadCall | None: ...
 
-    def tell_live(self, conversation_id: str, fence: int, told: Sequence[LiveTold]) -> bool:
-        """Told to those who follow now, in the live stream, which is bounded and forgets; False when the fence is
+    def tell_live(self, *words: LiveWords) -> list[bool]:
+        """Told to those who follow now, in the live streams, which are bounded and forget; False where the fence is
         stale, or the conversation has to be ended."""
         ...
 

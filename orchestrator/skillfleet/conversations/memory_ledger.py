@@ -4,8 +4,9 @@ import json
 from collections.abc import Sequence
 
 from skillfleet_workers.wire.contract import CallRef
+from skillfleet_workers.wire.keys import LIVE_ENDED_S
 
-from ..events import Entry, LiveTold, Told, in_order, opening
+from ..events import Entry, Told, in_order, opening
 from .ledger import (
     FORMAT,
     LEASE_S,
@@ -14,6 +15,7 @@ from .ledger import (
     Accepted,
     Claim,
     DeadCall,
+    LiveWords,
     Nothing,
     Written,
     dead_call,
@@ -153,6 +155,7 @@ class MemoryLedger:
             store.due.pop(after.id, None)
             store.not_ready(kept)
             kept.expires_at = store.clock() + self._ttl_s
+            kept.live_until = min(kept.live_until, store.clock() + LIVE_ENDED_S)
         elif due is not None:
             if turned or kept.news == fence or kept.ended(store.clock()) or kept.all_in():
                 store.ring(after.id)
@@ -242,14 +245,9 @@ class MemoryLedger:
     def find_dead(self, call_id: str) -> DeadCall | None:
         return next((call for call in self.dead(MAX_DEAD) if call.run.ref.call_id == call_id), None)
 
-    def tell_live(self, conversation_id: str, fence: int, told: Sequence[LiveTold]) -> bool:
+    def tell_live(self, *words: LiveWords) -> list[bool]:
         with self._store.changed:
-            kept = self._held(conversation_id, fence)
-            if kept is None or kept.ended(self._store.clock()):
-                return False
-            for kind, data in told:
-                self._store.tell_live(kept, kind, json.loads(data))
-            return True
+            return [self._store.tell_words(one.told, self._held(one.conversation_id, one.fence)) for one in words]
 
     def entries(self, conversation_id: str, after: str, wait_s: float, live: str | None = None) -> list[Entry]:
         def found() -> list[Entry]:

@@ -1,17 +1,18 @@
 """What redis is to the other ledger, in memory: the ledgers of both sides share one."""
 
+import json
 import math
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from skillfleet_workers.wire.calls import CallRecord
-from skillfleet_workers.wire.keys import LIVE_ENTRIES, LIVE_S
+from skillfleet_workers.wire.keys import LIVE_ENTRIES, LIVE_S, LIVE_WORDS
 
-from ..events import Entry, EventType, LiveType
+from ..events import Entry, EventType, LiveTold, LiveType
 from .fair import FIRST, FairQueue, Rank
 from .messages import Message
 from .models import Conversation, ConversationSpec
@@ -32,7 +33,7 @@ class Kept:
     pause: float | None = None
     """Since when; None when it is not to be paused."""
     entries: list[Entry] = field(default_factory=list)
-    live: deque[Entry] = field(default_factory=lambda: deque(maxlen=LIVE_ENTRIES))
+    live: deque[Entry] = field(default_factory=deque)
     live_told: int = 0
     live_until: float = 0.0
     calls: dict[str, CallRecord] = field(default_factory=dict)
@@ -128,7 +129,17 @@ class MemoryStore:
         kept.live_told += 1
         kept.live_until = self.clock() + LIVE_S
         kept.live.append(Entry(len(kept.entries), self.clock(), kind, data, str(kept.live_told), live=True))
+        while len(kept.live) > (LIVE_ENTRIES if kind in ("output", "progress") else LIVE_WORDS):
+            kept.live.popleft()
         self.changed.notify_all()
+
+    def tell_words(self, told: Sequence[LiveTold], held: Kept | None) -> bool:
+        """Whether they are wanted."""
+        if held is None or held.ended(self.clock()):
+            return False
+        for kind, data in told:
+            self.tell_live(held, kind, json.loads(data))
+        return True
 
     def live(self, kept: Kept, after: int) -> list[Entry]:
         """What is still known of what was told live beyond the cursor `after`."""

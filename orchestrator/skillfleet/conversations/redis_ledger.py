@@ -17,7 +17,7 @@ from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import CallRef
 from skillfleet_workers.wire.lua import lua
 
-from ..events import Entry, LiveTold, Told, in_order, opening
+from ..events import Entry, Told, in_order, opening
 from .acceptance import ON_DISK_WITHIN_MS, REPLICATED_WITHIN_MS, check_replicated, on_disk
 from .ledger import (
     FORMAT,
@@ -27,6 +27,7 @@ from .ledger import (
     Accepted,
     Claim,
     DeadCall,
+    LiveWords,
     Nothing,
     Written,
     dead_call,
@@ -221,9 +222,12 @@ class RedisLedger:
             self._client.zrem(keys.DEAD, *gone)
         return [call for call in found.values() if call is not None]
 
-    def tell_live(self, conversation_id: str, fence: int, told: Sequence[LiveTold]) -> bool:
-        args: list[str | int] = [fence, *(part for entry in told for part in entry)]
-        return bool(self._tell_live(keys=[keys.state(conversation_id), keys.live(conversation_id)], args=args))
+    def tell_live(self, *words: LiveWords) -> list[bool]:
+        names = [key for one in words for key in (keys.state(one.conversation_id), keys.live(one.conversation_id))]
+        args: list[str | int] = []
+        for one in words:
+            args += [one.fence, len(one.told), *(part for entry in one.told for part in entry)]
+        return [bool(told) for told in self._tell_live(keys=names, args=args)]
 
     def entries(self, conversation_id: str, after: str, wait_s: float, live: str | None = None) -> list[Entry]:
         events, lives = keys.events(conversation_id), keys.live(conversation_id)

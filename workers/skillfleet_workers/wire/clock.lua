@@ -59,7 +59,9 @@ end
 -- One entry of a conversation's live stream, which forgets: its number is that of the event that it comes after.
 -- The stream goes some time after its last entry, which is before its conversation goes.
 local function tell_live(state, live, kind, data)
-  redis.call('XADD', live, 'MAXLEN', '~', LIVE_ENTRIES, '*', 'seq', redis.call('HGET', state, 'seq'), 'at', now_ms(),
+  local most = LIVE_WORDS
+  if kind == 'output' or kind == 'progress' then most = LIVE_ENTRIES end
+  redis.call('XADD', live, 'MAXLEN', '~', most, '*', 'seq', redis.call('HGET', state, 'seq'), 'at', now_ms(),
     'type', kind, 'data', data)
   redis.call('EXPIRE', live, LIVE_S)
 end

@@ -49,8 +49,12 @@ def snapshot(snapshot_id: str) -> str:
 
 
 LIVE_ENTRIES = 1000
+LIVE_WORDS = 4000
 LIVE_S = 600
-"""A live stream holds about so many entries, and outlives the last one for so long, seconds."""
+LIVE_ENDED_S = 60
+"""A live stream holds about so many entries, or so many while a model speaks (a reply of 4 000 tokens whole, however
+slowly it comes; an entry takes 120 bytes), and outlives the last one for so long, seconds, but its conversation's end
+no longer than the latter."""
 
 READY, HELD, WAITING, SENT, MARK, ROUTES = ":ready", ":held:", ":waiting", ":sent", ":mark", ":routes"
 """What the scripts append to the name of a due set (the first two) and of a tool queue."""

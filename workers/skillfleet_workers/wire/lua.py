@@ -10,10 +10,21 @@ from . import keys
 from .contract import DEFAULT_PRIORITY, DEFAULT_TENANT
 
 _SHARED = ("clock", "fair", "ready", "places", "children")
-_KEYS = (keys.state, keys.calls, keys.events)
+_KEYS = (keys.state, keys.calls, keys.events, keys.live)
 _CONSTANTS = {
     name: getattr(keys, name)
-    for name in ("READY", "HELD", "WAITING", "SENT", "MARK", "ROUTES", "LIVE_ENTRIES", "LIVE_S")
+    for name in (
+        "READY",
+        "HELD",
+        "WAITING",
+        "SENT",
+        "MARK",
+        "ROUTES",
+        "LIVE_ENTRIES",
+        "LIVE_WORDS",
+        "LIVE_S",
+        "LIVE_ENDED_S",
+    )
 }
 _DEFINITION = re.compile(r"^local (?:function (?P<function>\w+).*?^end$|(?P<name>\w+).*?$)", re.MULTILINE | re.DOTALL)
 

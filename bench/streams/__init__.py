@@ -1,0 +1,1 @@
+"""From the provider's first byte to the follower's terminal."""
