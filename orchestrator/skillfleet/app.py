@@ -26,8 +26,9 @@ from .conversations.schedule import lease_s
 from .llm.adapters import adapted, registered
 from .llm.base import LanguageModel
 from .llm.openai import openai_model
+from .llm.replay import ReplayModel
 from .llm.scripted import ScriptedModel
-from .settings import OrchestratorSettings
+from .settings import REPLAY, OrchestratorSettings
 
 if TYPE_CHECKING:
     pass
@@ -47,7 +48,8 @@ def models_of(settings: OrchestratorSettings) -> Models:
 
     def choose(spec: ConversationSpec) -> LanguageModel | Problem:
         if spec.script is not None:
-            return ScriptedModel.of(spec.script, spec.script_start)
+            played = ReplayModel if spec.model.startswith(REPLAY) else ScriptedModel
+            return played.of(spec.script, spec.script_start)
         name = spec.model or settings.llm_model_name or ""
         return adapted(name) if registered(name) else provider(name)
 

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+
+from pydantic import BaseModel
 
 from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.connection import load_settings
@@ -22,6 +24,7 @@ from .errors import BadRequestError, NoFleetError, UnknownConversationError
 from .events import Entry, Position
 from .local.access import Access
 from .outage import Outages
+from .recorder import recorded
 from .settings import OrchestratorSettings
 from .submission import Submission, child_of, new_id
 
@@ -69,7 +72,7 @@ class Fleet:
 
     def submit(
         self,
-        prompt: str,
+        prompt: str = "",
         *,
         model: str = "",
         system: str | None = None,
@@ -80,15 +83,19 @@ class Fleet:
         continues: str | None = None,
         tenant: str | None = None,
         priority: int | None = None,
+        schema: dict[str, Any] | type[BaseModel] | str | None = None,
+        record: bool = False,
         detach: bool = False,
     ) -> str:
         """Queue a conversation; when this returns its id, the conversation is stored.
 
-        `model`: a name of the provider's, or `scripted:FILE`. `timeout`: seconds of wall time. `idempotency_key`:
-        the tenant's second submission with the same one gives the id of the first. `continues`: the conversation that
-        has ended and whose history, activated skills and limits the new one has. `tenant`: for whom ("default");
-        tenants share the fleet alike. `priority` among the tenant's own: 1, which comes first, to 10 (5). `detach`:
-        only on a fleet that runs already.
+        `model`: a name of the provider's, `scripted:FILE`, or `replay:FILE`, whose prompt is the recorded one where
+        `prompt` is empty. `schema`: the JSON Schema that the answer has to fit, a pydantic model class, or a file;
+        the report then has its `data`. `record`: so that `record` can tell it. `timeout`: seconds of wall time.
+        `idempotency_key`: the tenant's second submission with the same one gives the id of the first. `continues`:
+        the conversation that has ended and whose history, activated skills and limits the new one has. `tenant`: for
+        whom ("default"); tenants share the fleet alike. `priority` among the tenant's own: 1, which comes first, to
+        10 (5). `detach`: only on a fleet that runs already.
 
         Raises:
             BadRequestError: an empty prompt, a limit out of range, a conversation to continue that has not ended.
@@ -98,12 +105,13 @@ class Fleet:
             {
                 "prompt": prompt, "model": model, "system": system, "skills": tuple(skills) if skills else None,
                 "timeout": timeout, "max_turns": max_turns, "idempotency_key": idempotency_key,
-                "tenant": tenant, "priority": priority,
-            }
+                "tenant": tenant, "priority": priority, "schema": schema, "record": record,
+            },
+            goes_on=continues is not None,
         )  # fmt: skip
         if continues is None:
             return self._accept(asked.spec(), detach)
-        child = child_of(continued(self._load(continues), new_id(), prompt))
+        child = child_of(continued(self._load(continues), new_id(), asked.prompt))
         return self._accept(asked.onto(child), detach)
 
     def submit_batch(self, submissions: Iterable[Submission], *, detach: bool = False) -> Iterator[str]:
@@ -171,6 +179,14 @@ class Fleet:
 
     def transcript(self, conversation_id: str) -> Conversation:
         return self._load(conversation_id)
+
+    def record(self, conversation_id: str) -> dict[str, Any]:
+        """The recording of an ended conversation, and of its children, as `replay:FILE` reads it from a file.
+
+        Raises:
+            BadRequestError: it has not ended, or was not submitted with `record`.
+        """
+        return recorded(conversation_id, self._load, partial(self.follow, live=False)).as_json()
 
     def list(self, limit: int = 20) -> tuple[Report, ...]:
         """The newest conversations."""

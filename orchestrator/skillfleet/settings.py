@@ -8,6 +8,10 @@ from pydantic import Field, SecretStr, field_validator
 from skillfleet_workers.wire.connection import FleetSettings, SettingsError
 
 SCRIPTED = "scripted:"
+REPLAY = "replay:"
+PLAYED = (SCRIPTED, REPLAY)
+"""Models that are files, and need no provider."""
+
 DESCRIPTION_BUDGET = 16_000
 """Most characters of the list of skills that a model is shown, unless told otherwise."""
 
@@ -56,7 +60,7 @@ class OrchestratorSettings(FleetSettings):
         Raises:
             SettingsError: naming the first setting that is missing.
         """
-        if model.startswith(SCRIPTED):
+        if model.startswith(PLAYED):
             return
         wanted = {
             "LLM_API_KEY": self.llm_api_key,

@@ -7,13 +7,15 @@ from typing import Protocol
 from skillfleet_workers.wire.published import Snapshot
 
 from ..llm.base import Hear, LanguageModel, ModelRequest, deaf
+from ..llm.divergence import digests
 from ..llm.prompts import with_catalog
 from ..settings import DESCRIPTION_BUDGET
 from ..tools.catalog import catalog_of
 from ..tools.definitions import offered
-from .limits import Problem
+from .limits import Problem, Usage
 from .models import Conversation, ConversationSpec
 from .moves import DeadlinePassed, Event, ModelFailed, ModelReplied
+from .recorded import Asked
 
 MOST_TEXTS = 64
 UNKNOWN_MODEL = ("model_not_found", "model_not_configured", "model_bad_request")
@@ -62,18 +64,22 @@ class Asking:
         snapshot = self._snapshot(conversation)
         left = conversation.deadline - now
         started = self._clock()
-        answer = model.reply(self._request(conversation, self._catalog(conversation, snapshot), left), hear)
+        request = self._request(conversation, self._catalog(conversation, snapshot), left)
+        answer = model.reply(request, hear)
         if self._clock() - started >= left:
             return DeadlinePassed()
         if isinstance(answer, Problem):
             return ModelFailed(_told_with_skill(answer, conversation))
-        return ModelReplied(answer.message, answer.usage, snapshot, divergences=answer.divergences)
+        asked = _asked(conversation, request, answer.usage) if spec.record else None
+        return ModelReplied(answer.message, answer.usage, snapshot, divergences=answer.divergences, asked=asked)
 
     def _request(self, conversation: Conversation, catalog: str, left_s: float) -> ModelRequest:
+        schema = conversation.spec.answer_schema
         return ModelRequest(
-            messages=with_catalog(conversation.messages, catalog),
+            messages=with_catalog(conversation.messages, catalog, schema),
             tools=offered(conversation, activates=bool(catalog)),
             timeout_s=max(0.001, left_s),
+            schema=schema,
         )
 
     def _snapshot(self, conversation: Conversation) -> Snapshot | None:
@@ -96,6 +102,18 @@ class Asking:
                 self._texts.clear()
             text = self._texts[key] = found.text
         return text
+
+
+def _asked(conversation: Conversation, request: ModelRequest, usage: Usage) -> Asked:
+    first, *_ = request.messages
+    return Asked(
+        turn=conversation.turn + 1,
+        model=conversation.model,
+        system=first.content if first.role == "system" else None,
+        tools=digests(request.tools),
+        messages=len(request.messages),
+        usage=usage,
+    )
 
 
 def _told_with_skill(problem: Problem, conversation: Conversation) -> Problem:

@@ -1,5 +1,8 @@
 """What a conversation starts with."""
 
+import json
+from typing import Any
+
 from ..conversations.messages import Message
 
 SKILLS_PROMPT = """\
@@ -23,19 +26,35 @@ These skills are there. An activated skill's instructions govern what you do, an
 activate another one or answer."""
 
 
+SCHEMA_PROMPT = """\
+Your last answer, the one without tool calls, is JSON alone, with no word before or after it, and fits this JSON \
+Schema:"""
+
+
 def system_prompt(user_system: str | None) -> str:
     """The user's own words first, ours after."""
     return "\n\n".join(part for part in ((user_system or "").strip(), SKILLS_PROMPT) if part)
+
+
+def users_own(system: str) -> str:
+    """What a user's own words were, in a system prompt of this release."""
+    return system.removesuffix(SKILLS_PROMPT).strip()
 
 
 def opening(prompt: str, system: str | None = None) -> tuple[Message, ...]:
     return (Message(role="system", content=system_prompt(system)), Message(role="user", content=prompt))
 
 
-def with_catalog(messages: tuple[Message, ...], catalog: str) -> tuple[Message, ...]:
-    """As a model is asked: what stands in the transcript, and the skills that there are."""
-    if not catalog:
+def with_catalog(
+    messages: tuple[Message, ...], catalog: str, schema: dict[str, Any] | None = None
+) -> tuple[Message, ...]:
+    """As a model is asked: what stands in the transcript, the skills that there are, and what its answer has to fit:
+    not every provider tells it."""
+    told = [CATALOG_PROMPT, catalog] if catalog else []
+    if schema is not None:
+        told += [SCHEMA_PROMPT, json.dumps(schema, ensure_ascii=False)]
+    if not told:
         return messages
     before, rest = ("", messages) if messages[0].role != "system" else (messages[0].content or "", messages[1:])
-    content = "\n\n".join(part for part in (before, CATALOG_PROMPT, catalog) if part)
+    content = "\n\n".join(part for part in (before, *told) if part)
     return (Message(role="system", content=content), *rest)
