@@ -81,7 +81,7 @@ class Submission(BaseModel):
             BadRequestError: one line: what is wrong, and where.
         """
         try:
-            asked = cls.model_validate({"prompt": "", **(given if goes_on else as_recorded(given))})
+            asked = cls.model_validate(given if goes_on else as_recorded(given))
         except ValidationError as wrong:
             raise BadRequestError(_first(wrong)) from None
         if not asked.prompt.strip():

@@ -14,6 +14,7 @@ from .. import __version__
 from . import exits
 from .dead import app as dead
 from .doctor import doctor
+from .evals import evaluate
 from .following import follow, result
 from .queries import cancel, list_conversations, pause, resume, status
 from .serve import flower, orchestrator, up
@@ -58,6 +59,7 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
     "resume": resume,
     "retry": retry,
     "fork": fork,
+    "eval": evaluate,
     "up": up,
     "worker": worker,
     "orchestrator": orchestrator,

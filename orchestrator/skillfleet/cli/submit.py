@@ -73,7 +73,7 @@ def submit(
     if batch is not None:
         if continues:
             raise BadRequestError("--continue goes with one PROMPT, not with --batch")
-        with _fleet(detach, model) as fleet:
+        with fleet_for(detach, model) as fleet:
             return submit_batch(fleet, batch, asked, idempotency_key or "", detach=detach, as_json=as_json)
 
     def start(fleet: Fleet) -> str:
@@ -113,7 +113,7 @@ def _text(prompt: str) -> str:
     return sys.stdin.read() if prompt == "-" else prompt
 
 
-def _fleet(detach: bool, model: str = "") -> Fleet:
+def fleet_for(detach: bool, model: str = "") -> Fleet:
     settings = load_settings(OrchestratorSettings)
     if settings.redis_url is None and not detach:
         check_worker_settings()
@@ -131,7 +131,7 @@ def converse(
     as_json: bool,
     record: Path | None = None,
 ) -> int:
-    with _fleet(detach, model) as fleet:
+    with fleet_for(detach, model) as fleet:
         name = start(fleet)
         if detach:
             print(json.dumps(fleet.status(name).as_json()) if as_json else name)
