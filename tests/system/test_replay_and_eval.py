@@ -1,9 +1,11 @@
 """Structured answers, recordings and evals on a real fleet, with a provider over HTTP."""
 
 import json
+import os
 import re
 import secrets
 import shlex
+import shutil
 import stat
 from pathlib import Path
 from xml.etree import ElementTree
@@ -143,15 +145,21 @@ def test_an_eval_tells_what_passed_and_what_failed(shared: Shared) -> None:
 
 def test_the_readmes_examples_do_what_it_says(place: Place) -> None:
     (block,) = re.findall(r"```sh\n(skillfleet submit [^`]*--record [^`]*)```", (ROOT / "README.md").read_text())
-    (place.folder / "skills" / "csv-insights").symlink_to(ROOT / "skills" / "csv-insights")
+    shutil.copytree(ROOT / "skills" / "csv-insights", place.skills / "csv-insights")
     with RedisServer(place.folder / "redis") as server:
-        here = Place(place.folder, {"SKILLFLEET_REDIS_URL": server.url})
+        here = Place(place.folder, {**of_uv(), "SKILLFLEET_REDIS_URL": server.url})
         with running_fleet(here, workers=1):
             for line in block.splitlines():
                 done = here.cli(*shlex.split(line, comments=True)[1:])
                 assert done.returncode == 0, (line, done.stdout, done.stderr)
                 assert "virginica" in done.stdout or "1 passed" in done.stdout
                 assert "diverges" not in done.stderr
+
+
+def of_uv() -> dict[str, str]:
+    """From where, and how, this machine gets packages."""
+    ways = ("uv_", "ssl_", "http_proxy", "https_proxy", "all_proxy", "no_proxy")
+    return {name: value for name, value in os.environ.items() if name.lower().startswith(ways)}
 
 
 def digest_of(place: Place, skill: str) -> str:
