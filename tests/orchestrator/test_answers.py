@@ -7,8 +7,9 @@ from pydantic import BaseModel
 from tests.conversation_steps import NOW, after, make_spec, says
 
 from skillfleet.conversations.answers import MAX_CORRECTIONS, Fits, Unfit, read_answer, wrong_schema
+from skillfleet.conversations.descent import retried
 from skillfleet.conversations.limits import Problem
-from skillfleet.conversations.models import Conversation
+from skillfleet.conversations.models import Conversation, ConversationSpec
 from skillfleet.conversations.moves import Submitted
 from skillfleet.conversations.report import report
 from skillfleet.errors import BadRequestError
@@ -83,6 +84,15 @@ def test_after_three_corrections_it_has_failed_with_its_last_answer() -> None:
     assert ended.status == "failed"
     assert ended.error and ended.error.code == "answer_does_not_fit"
     assert (ended.answer, ended.data, ended.turn) == ("no 3", None, MAX_CORRECTIONS + 1)
+
+
+def test_to_retry_it_asks_for_that_answer_once_more() -> None:
+    ended = after(asked(), *[says(f"no {turn}") for turn in range(MAX_CORRECTIONS + 1)])
+    spec = retried(ended, "c2")
+    assert isinstance(spec, ConversationSpec)
+    assert spec.answer_schema == SCHEMA
+    assert spec.opening == ended.messages[:-1]
+    assert spec.opening[-1].role == "user"
 
 
 def test_corrections_are_turns_and_end_at_their_limit() -> None:

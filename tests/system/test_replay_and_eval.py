@@ -13,10 +13,11 @@ from xml.etree import ElementTree
 import pytest
 from pydantic import BaseModel
 from tests.system.conftest import Shared
-from tests.system.fleet import Place, known_everywhere, running_fleet, wait_for
-from tests.system.replies import call, python
+from tests.system.fleet import Place, interrupt, known_everywhere, running_fleet, wait_for
+from tests.system.replies import Held, call, holding, python
 from tests.system.servers import RedisServer
 
+from skillfleet.cli.exits import INTERRUPTED
 from skillfleet.fleet import Fleet
 from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.presence import live_processes
@@ -141,6 +142,21 @@ def test_an_eval_tells_what_passed_and_what_failed(shared: Shared) -> None:
     assert bad["failed"] == ["contains: no '43'; the answer is 'It is 42.'"]
     (suite,) = ElementTree.parse(folder / "junit.xml").getroot()
     assert [len(case) for case in suite] == [0, 1]
+
+
+def test_an_interrupted_eval_cancels_what_is_open(shared: Shared) -> None:
+    held = Held()
+    cases = {
+        "model": shared.place.script([holding(held)], "Never said."),
+        "cases": [{"name": "a", "prompt": "Wait."}],
+    }
+    (shared.place.folder / "waiting.json").write_text(json.dumps(cases))
+    waiting = shared.place.start("eval", "waiting.json")
+    wait_for(held.runs, "its script runs")
+    assert interrupt(waiting) == INTERRUPTED
+    wait_for(lambda: not held.runs(), "its script is dead")
+    with shared.place.fleet() as fleet:
+        assert fleet.list(1)[0].status == "cancelled"
 
 
 def test_the_readmes_examples_do_what_it_says(place: Place) -> None:
