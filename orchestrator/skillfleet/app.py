@@ -29,9 +29,10 @@ from .llm.base import LanguageModel
 from .llm.facts import KnownModels, ModelFacts
 from .llm.openai import openai_model
 from .llm.providers import Chosen, choose
+from .llm.replay import ReplayModel
 from .llm.scripted import ScriptedModel
 from .results import CeleryResults
-from .settings import OrchestratorSettings
+from .settings import REPLAY, OrchestratorSettings
 from .shown_files import ShownFiles
 
 
@@ -47,7 +48,8 @@ def models_of(settings: OrchestratorSettings) -> Models:
 
     def answering(spec: ConversationSpec) -> LanguageModel | Problem:
         if spec.script is not None:
-            return ScriptedModel.of(spec.script, spec.script_start)
+            played = ReplayModel if spec.model.startswith(REPLAY) else ScriptedModel
+            return played.of(spec.script, spec.script_start)
         name = spec.model or settings.llm_model_name or ""
         return adapted(name) if registered(name) else provider(name)
 

@@ -16,7 +16,7 @@ from .errors import BadRequestError
 
 EventType = Literal[
     "submitted", "message", "turn", "call", "started", "failed", "returned", "lost", "result", "child",
-    "paused", "resumed", "ended",
+    "recorded", "diverged", "paused", "resumed", "ended",
 ]  # fmt: skip
 LiveType = Literal["progress", "output", "token", "arguments", "again"]
 EntryType = EventType | LiveType
@@ -28,7 +28,9 @@ class Entry:
     asked (`model`: which, where a skill asks for another than the conversation's); `call`: a call was sent;
     `started`, `failed` (its script has, and is run again), `returned` (its worker has to go, and has ended it),
     `lost` (its worker lives, and has lost its run), `result`: by the worker, or by the orchestrator alone; `child`:
-    the child conversation that works on a call has begun (`status` queued), or has ended; `paused`, `resumed`: from
+    the child conversation that works on a call has begun (`status` queued), or has ended; `recorded`: of a recorded
+    conversation, what the model was asked for the message that follows; `diverged`: where that is not what was
+    recorded, of a replay; `paused`, `resumed`: from
     here on nothing new is started, or it is again; `ended`: the terminal status, once.
 
     Of the live stream, which is bounded and forgets: `progress`: what a call is busy with before its script runs;
@@ -116,7 +118,7 @@ def opening(conversation: Conversation) -> list[Told]:
 def changes(before: Conversation, after: Conversation, effects: list[Effect]) -> list[Told]:
     """What a step adds to the stream."""
     added = after.messages[len(before.messages) :]
-    told = [_message(message) for message in added]
+    told = [*_of_request(before, after), *(_message(message) for message in added)]
     if (before.status == "paused") != (after.status == "paused") and not after.terminal:
         told.insert(0, ("paused" if after.status == "paused" else "resumed", "{}"))
     known = {run.key for run in before.runs if run.status}
@@ -133,6 +135,14 @@ def changes(before: Conversation, after: Conversation, effects: list[Effect]) ->
 def _turn(conversation: Conversation) -> dict[str, Any]:
     wish = {"model": conversation.model} if conversation.model != conversation.spec.model else {}
     return {"turn": conversation.turn + 1, **wish}
+
+
+def _of_request(before: Conversation, after: Conversation) -> list[Told]:
+    new = after.divergences[len(before.divergences) :]
+    told: list[Told] = [("diverged", divergence.model_dump_json()) for divergence in new]
+    if after.asked and after.asked != before.asked:
+        told.append(("recorded", after.asked.model_dump_json()))
+    return told
 
 
 def _message(message: Message) -> Told:

@@ -7,7 +7,9 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+
+from pydantic import BaseModel
 
 from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.connection import load_settings
@@ -26,6 +28,7 @@ from .handed import Given, HandedFile, read_handed
 from .handing_in import hand_in
 from .local.access import Access
 from .outage import Outages
+from .recorder import recorded
 from .saving import SavedFile, save
 from .settings import OrchestratorSettings
 from .submission import Submission, child_of, new_id
@@ -74,7 +77,7 @@ class Fleet:
 
     def submit(
         self,
-        prompt: str,
+        prompt: str = "",
         *,
         model: str = "",
         system: str | None = None,
@@ -87,15 +90,19 @@ class Fleet:
         priority: int | None = None,
         images: Sequence[Given] = (),
         files: Sequence[Given] = (),
+        schema: dict[str, Any] | type[BaseModel] | str | None = None,
+        record: bool = False,
         detach: bool = False,
     ) -> str:
         """Queue a conversation; when this returns its id, the conversation is stored, and so are its files.
 
-        `model`: a name of the provider's, or `scripted:FILE`. `timeout`: seconds of wall time. `idempotency_key`:
-        the tenant's second submission with the same one gives the id of the first. `continues`: the ended one whose
-        history, activated skills, limits and files it has. `tenant`: for whom ("default"); tenants share the fleet
-        alike. `priority` among the tenant's own: 1, which comes first, to 10 (5). `images`: for the model and for
-        scripts; `files`: for scripts. `detach`: only on a fleet that runs already.
+        `model`: a name of the provider's, `scripted:FILE`, or `replay:FILE`, whose prompt is the recorded one where
+        `prompt` is empty. `schema`: the JSON Schema that the answer has to fit, a pydantic model class, or a file;
+        the report then has its `data`. `record`: so that `record` can tell it. `timeout`: seconds of wall time.
+        `idempotency_key`: the tenant's second submission with the same one gives the id of the first. `continues`:
+        the ended one whose history, activated skills, limits and files it has. `tenant`: for whom ("default");
+        tenants share the fleet alike. `priority` among the tenant's own: 1, which comes first, to 10 (5). `images`:
+        for the model and for scripts; `files`: for scripts. `detach`: only on a fleet that runs already.
 
         Raises:
             BadRequestError: an empty prompt, a limit out of range, a bad file, one to continue that has not ended.
@@ -105,11 +112,12 @@ class Fleet:
             "prompt": prompt, "model": model, "system": system, "skills": tuple(skills) if skills else None,
             "timeout": timeout, "max_turns": max_turns, "idempotency_key": idempotency_key,
             "tenant": tenant, "priority": priority, "images": images, "files": files,
+            "schema": schema, "record": record,
         }  # fmt: skip
-        asked = Submission.of(read_handed(given))
+        asked = Submission.of(read_handed(given), goes_on=continues is not None)
         if continues is None:
             return self._accept(asked.spec(), detach, asked.handed)
-        spec = asked.onto(child_of(continued(self._load(continues), new_id(), prompt)))
+        spec = asked.onto(child_of(continued(self._load(continues), new_id(), asked.prompt)))
         return self._accept(spec, detach, asked.handed)
 
     def submit_batch(self, submissions: Iterable[Submission], *, detach: bool = False) -> Iterator[str]:
@@ -189,6 +197,14 @@ class Fleet:
     def save(self, conversation_id: str, folder: Path) -> tuple[SavedFile, ...]:
         """They, as FOLDER/CALL/PATH, and what became of each. Raises: BadRequestError, of the folder."""
         return tuple(save(ArtifactStore.of(self.settings), self.artifacts(conversation_id), folder))
+
+    def record(self, conversation_id: str) -> dict[str, Any]:
+        """The recording of an ended conversation, and of its children, as `replay:FILE` reads it from a file.
+
+        Raises:
+            BadRequestError: it has not ended, or was not submitted with `record`.
+        """
+        return recorded(conversation_id, self._load, partial(self.follow, live=False)).as_json()
 
     def list(self, limit: int = 20) -> tuple[Report, ...]:
         """The newest conversations."""

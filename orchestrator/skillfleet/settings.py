@@ -8,6 +8,10 @@ from pydantic import Field, SecretStr, field_validator
 from skillfleet_workers.wire.connection import FleetSettings, expanded
 
 SCRIPTED = "scripted:"
+REPLAY = "replay:"
+PLAYED = (SCRIPTED, REPLAY)
+"""Models that are files, and need no provider."""
+
 DESCRIPTION_BUDGET = 16_000
 """Most characters of the list of skills that a model is shown, unless told otherwise."""
 

@@ -3,8 +3,6 @@
 import re
 import secrets
 import time
-from functools import lru_cache
-from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -16,8 +14,7 @@ from .conversations.models import ConversationSpec
 from .errors import BadRequestError
 from .handed import HandedFile, together
 from .llm.prompts import opening, prompted
-from .llm.scripted import load_script
-from .settings import SCRIPTED
+from .played import as_recorded, schema_of, script_of
 from .tools.definitions import all_definitions
 
 MAX_KEY_CHARS = 200
@@ -28,6 +25,7 @@ OPTIONS = {
     "idempotency_key": "--idempotency-key",
     "tenant": "--tenant",
     "priority": "--priority",
+    "schema": "--schema",
 }
 NAMES = OPTIONS | {"images": "--image", "files": "--file", "prompt": "the prompt", "system": "the system prompt"}
 
@@ -59,8 +57,9 @@ Text = Annotated[str, BeforeValidator(_text)]
 class Submission(BaseModel):
     """One conversation as it is asked for. `model`: a name of the provider's, or `scripted:FILE`; empty: the
     orchestrator's own. `timeout`: seconds of wall time. `tenant`: for whom; tenants share the fleet alike. `priority`
-    among the tenant's own: 1, which comes first, to 10. `images`: for the model, and for scripts; `files`: for
-    scripts; as `read_handed` has checked them."""
+    among the tenant's own: 1, which comes first, to 10. `answer_schema` (given as `schema`): the JSON Schema that the
+    answer has to fit, a file of it, or a pydantic model class. `record`: so that it can be recorded. `images`: for
+    the model, and for scripts; `files`: for scripts; as `read_handed` has checked them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -73,6 +72,8 @@ class Submission(BaseModel):
     idempotency_key: Annotated[str, BeforeValidator(_key)] | None = None
     tenant: Annotated[str, BeforeValidator(_tenant)] | None = None
     priority: Annotated[int, Field(ge=1, le=10)] | None = None
+    answer_schema: Annotated[dict[str, Any] | None, BeforeValidator(schema_of)] = Field(default=None, alias="schema")
+    record: bool = False
     images: tuple[HandedFile, ...] = ()
     files: tuple[HandedFile, ...] = ()
 
@@ -81,19 +82,20 @@ class Submission(BaseModel):
         return (*self.images, *self.files)
 
     @classmethod
-    def of(cls, given: dict[str, Any]) -> Self:
-        """
+    def of(cls, given: dict[str, Any], *, goes_on: bool = False) -> Self:
+        """`goes_on`: from a conversation that has ended, whose own it keeps, also where it is a replay.
+
         Raises:
             BadRequestError: one line: what is wrong, and where.
         """
         try:
-            asked = cls.model_validate(given)
+            asked = cls.model_validate(given if goes_on else as_recorded(given))
         except ValidationError as wrong:
             raise BadRequestError(_first(wrong)) from None
         if not asked.prompt.strip():
             raise BadRequestError("the prompt is empty; say what you want answered")
         asked.limits(Limits())
-        _script(asked.model)
+        script_of(asked.model)
         together(asked.images, asked.files)
         return asked
 
@@ -112,12 +114,14 @@ class Submission(BaseModel):
         return ConversationSpec(
             id=new_id(),
             model=self.model,
-            script=_script(self.model),
+            script=script_of(self.model),
             opening=opening(self.prompt, self.system, handed.new, handed.shown),
             files=handed.all,
             tools=all_definitions(),
             skills=self.skills or None,
             limits=self.limits(Limits()),
+            answer_schema=self.answer_schema,
+            record=self.record,
             idempotency_key=self.idempotency_key or "",
             tenant=self.tenant or DEFAULT_TENANT,
             priority=self.priority or DEFAULT_PRIORITY,
@@ -129,12 +133,15 @@ class Submission(BaseModel):
             raise BadRequestError("--system and --skill stay as they are in the conversation that is continued")
         own: dict[str, Any] = {
             "limits": self.limits(child.limits),
+            "record": self.record,
             "idempotency_key": self.idempotency_key or "",
         }
         own |= {name: value for name in ("tenant", "priority") if (value := getattr(self, name)) is not None}
+        if self.answer_schema is not None:
+            own["answer_schema"] = self.answer_schema
         if self.model:
             said = sum(message.role == "assistant" for message in child.opening)
-            own |= {"model": self.model, "script": _script(self.model), "script_start": said}
+            own |= {"model": self.model, "script": script_of(self.model), "script_start": said}
         if self.images or self.files:
             handed = together(self.images, self.files, child.files)
             message = prompted(self.prompt, handed.new, handed.shown)
@@ -155,22 +162,6 @@ def child_of(found: ConversationSpec | Problem) -> ConversationSpec:
     if isinstance(found, Problem):
         raise BadRequestError(f"{found.message} {found.fix}")
     return found
-
-
-def _script(model: str) -> dict[str, Any] | None:
-    if not model.startswith(SCRIPTED):
-        return None
-    path = Path(model.removeprefix(SCRIPTED))
-    try:
-        return _loaded(path, path.stat().st_mtime_ns if path.exists() else None)
-    except ValueError as wrong:
-        raise BadRequestError(f"--model: {wrong}") from None
-
-
-@lru_cache(maxsize=16)
-def _loaded(path: Path, changed_ns: int | None) -> dict[str, Any]:
-    """A batch names one script thousands of times."""
-    return load_script(path)
 
 
 def _first(wrong: ValidationError) -> str:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from skillfleet_workers.skills.json_schemas import misfits, schema_trouble
+from skillfleet_workers.wire.json_schemas import misfits, schema_trouble
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 

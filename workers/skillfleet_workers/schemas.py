@@ -5,9 +5,9 @@ from typing import Any
 
 from .runtimes.ndjson import strict_json
 from .skills.errors import ScriptRefusedError
-from .skills.json_schemas import Misfit, misfits, schema_trouble
 from .skills.models import Skill
 from .wire.execution import ScriptExecution
+from .wire.json_schemas import Misfit, misfits, schema_trouble
 from .wire.shown import short
 
 TOLD_ERRORS = 5

@@ -15,6 +15,7 @@ from . import exits
 from .artifacts import artifacts
 from .dead import app as dead
 from .doctor import doctor
+from .evals import evaluate
 from .following import follow, result
 from .queries import cancel, list_conversations, pause, resume, status
 from .serve import flower, orchestrator, up
@@ -60,6 +61,7 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
     "resume": resume,
     "retry": retry,
     "fork": fork,
+    "eval": evaluate,
     "up": up,
     "worker": worker,
     "orchestrator": orchestrator,

@@ -24,7 +24,7 @@ def submit_batch(
     names: list[str] = []
     reports: list[Report] = []
     try:
-        with _bar() as bar:
+        with progress_bar() as bar:
             accepting = bar.add_task("accepted", total=len(submissions))
             for accepted in fleet.submit_batch(submissions, detach=detach):
                 heed_interrupt()
@@ -49,7 +49,7 @@ def submit_batch(
     return _told(reports)
 
 
-def _bar() -> Progress:
+def progress_bar() -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     return Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty())
 

@@ -15,6 +15,7 @@ from skillfleet_workers.wire.printable import printable
 from skillfleet_workers.wire.shown import short
 
 from ..conversations.dead import DeadReport
+from ..conversations.limits import Divergence
 from ..conversations.report import ArtifactReport, Report
 from ..events import Entry
 from .saying import Saying, last_lines, tail
@@ -27,6 +28,7 @@ REPLY_LINES = 12
 CALLS_SHOWN = 4
 LINE_CHARS = 200
 WRITTEN_CHARS = 4096
+DIVERGENCE_LINES = 10
 LOG_EVERY_S = 10.0
 """Where nothing can be wiped away, a line of a script's output is shown so often at most."""
 
@@ -199,6 +201,17 @@ def ending(report: Report) -> str:
     if report.error:
         line = f"{line}\n{report.error.message} {report.error.fix}".rstrip()
     return printable(line)
+
+
+def divergence_lines(divergences: Sequence[Divergence]) -> list[str]:
+    """Where a replay was not asked what was recorded."""
+    lines = [
+        f"the replay diverges in turn {one.turn}: {one.place} was {json.dumps(one.then, ensure_ascii=False)} "
+        f"and is {json.dumps(one.now, ensure_ascii=False)}"
+        for one in divergences[:DIVERGENCE_LINES]
+    ]
+    left = len(divergences) - DIVERGENCE_LINES
+    return [*lines, f"and in {left} more places (--json tells them)"] if left > 0 else lines
 
 
 def conversations_table(reports: Sequence[Report]) -> Table:

@@ -9,7 +9,7 @@ from skillfleet_workers.wire.printable import printable
 
 from ..conversations.report import Report
 from ..fleet import Fleet
-from .display import Watch, ending, print_json
+from .display import Watch, divergence_lines, ending, print_json
 from .exits import INTERRUPTED, complain, exit_code, heed_interrupt
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else.")]
@@ -53,6 +53,8 @@ def _interrupted(fleet: Fleet, name: str) -> int:
 
 
 def _print_report(report: Report, *, as_json: bool, show: bool) -> None:
+    for line in divergence_lines(report.divergences):
+        complain(line)
     if as_json:
         print_json(report.as_json())
         return

@@ -14,10 +14,11 @@ from skillfleet_workers.wire.connection import load_settings
 from ..app import preload_provider
 from ..errors import BadRequestError
 from ..fleet import Fleet
-from ..settings import SCRIPTED, OrchestratorSettings
+from ..settings import PLAYED, REPLAY, OrchestratorSettings
 from .batches import submit_batch
-from .exits import complain
+from .exits import INTERRUPTED, complain
 from .following import Id, Json, to_the_end
+from .recordings import check_recording, write_recording
 
 Follow = Annotated[bool | None, typer.Option("--follow/--no-follow", help="Show progress; by default on a terminal.")]
 Detach = Annotated[bool, typer.Option("--detach", help="Print the id and leave.")]
@@ -32,7 +33,7 @@ def submit(
     skill: Annotated[list[str] | None, typer.Option(help="Only this skill (repeatable).")] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds of wall time for the conversation.")] = None,
     max_turns: Annotated[int | None, typer.Option(help="Most turns.")] = None,
-    model: Annotated[str, typer.Option(help="A model's name, or scripted:FILE.")] = "",
+    model: Annotated[str, typer.Option(help="A model's name, scripted:FILE, or replay:FILE.")] = "",
     system: Annotated[str | None, typer.Option(help="A system prompt of your own.")] = None,
     tenant: Annotated[str | None, typer.Option(help="For whom; tenants share the fleet alike (default).")] = None,
     priority: Annotated[int | None, typer.Option(help="1, which comes first, to 10 (5).")] = None,
@@ -44,6 +45,12 @@ def submit(
     idempotency_key: Annotated[
         str | None, typer.Option(help="Submitted again by the tenant with the same key, it is the same conversation.")
     ] = None,
+    schema: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The answer is JSON that fits this JSON Schema (JSON or YAML).")
+    ] = None,
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep what the model was asked and said, for replay:FILE.")
+    ] = None,
     batch: Annotated[
         Path | None, typer.Option(help='A file of JSON lines, each {"prompt": ...}; instead of PROMPT.')
     ] = None,
@@ -52,8 +59,10 @@ def submit(
 
     With no fleet running, it starts one for its own run and stops it.
     """
-    if (prompt is None) == (batch is None):
+    if (prompt is None) == (batch is None) and not (prompt is None and model.startswith(REPLAY)):
         raise BadRequestError("say what you want answered: PROMPT, or --batch FILE")
+    if record is not None:
+        check_recording(record, detach=detach, batch=batch is not None)
     options: dict[str, Any] = {
         "model": model or None,
         "system": system,
@@ -64,19 +73,21 @@ def submit(
         "priority": priority,
         "images": image or None,
         "files": file or None,
+        "schema": schema,
     }
     asked = {name: value for name, value in options.items() if value is not None}
     if batch is not None:
         if continues:
             raise BadRequestError("--continue goes with one PROMPT, not with --batch")
-        with _fleet(detach, model) as fleet:
+        with fleet_for(detach, model) as fleet:
             return submit_batch(fleet, batch, asked, idempotency_key or "", detach=detach, as_json=as_json)
 
     def start(fleet: Fleet) -> str:
         text = _text(prompt or "")
-        return fleet.submit(text, **asked, idempotency_key=idempotency_key, continues=continues, detach=detach)
+        own: dict[str, Any] = {"continues": continues, "record": record is not None, "detach": detach}
+        return fleet.submit(text, **asked, **own, idempotency_key=idempotency_key)
 
-    return converse(start, model=model, follow=follow, detach=detach, as_json=as_json)
+    return converse(start, model=model, follow=follow, detach=detach, as_json=as_json, record=record)
 
 
 def retry(conversation_id: Id, follow: Follow = None, detach: Detach = False, as_json: Json = False) -> int:
@@ -108,22 +119,31 @@ def _text(prompt: str) -> str:
     return sys.stdin.read() if prompt == "-" else prompt
 
 
-def _fleet(detach: bool, model: str = "") -> Fleet:
+def fleet_for(detach: bool, model: str = "") -> Fleet:
     settings = load_settings(OrchestratorSettings)
     if settings.redis_url is None and not detach:
         check_worker_settings()
-        if not model.startswith(SCRIPTED):
+        if not model.startswith(PLAYED):
             preload_provider(settings, model)
     return Fleet(settings, notice=complain)
 
 
 def converse(
-    start: Callable[[Fleet], str], *, model: str = "", follow: bool | None, detach: bool, as_json: bool
+    start: Callable[[Fleet], str],
+    *,
+    model: str = "",
+    follow: bool | None,
+    detach: bool,
+    as_json: bool,
+    record: Path | None = None,
 ) -> int:
-    with _fleet(detach, model) as fleet:
+    with fleet_for(detach, model) as fleet:
         name = start(fleet)
         if detach:
             print(json.dumps(fleet.status(name).as_json()) if as_json else name)
             return 0
         show = not as_json and (sys.stderr.isatty() if follow is None else follow)
-        return to_the_end(fleet, name, show=show, as_json=as_json)
+        code = to_the_end(fleet, name, show=show, as_json=as_json)
+        if record is not None and code != INTERRUPTED:
+            write_recording(fleet.record(name), record)
+        return code

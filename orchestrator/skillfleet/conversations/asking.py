@@ -7,17 +7,19 @@ from typing import Protocol
 from skillfleet_workers.wire.published import Snapshot
 
 from ..llm.base import Hear, LanguageModel, ModelReply, ModelRequest, deaf, no_files
+from ..llm.divergence import digests
 from ..llm.facts import KnownModels
 from ..llm.failures import CONTEXT_EXCEEDED
 from ..llm.prompts import with_catalog
 from ..settings import DESCRIPTION_BUDGET
 from ..tools.catalog import catalog_of
 from ..tools.definitions import offered
-from .limits import Problem
+from .limits import Problem, Usage
 from .models import Conversation, ConversationSpec
 from .moves import DeadlinePassed, Event, ModelFailed, ModelReplied
 from .outputs import Executions, no_executions, outputs_for
 from .pictures import with_newest_images
+from .recorded import Asked
 from .trimming import MOST_TRIMS, as_shown, trimmed_for, trimmed_harder
 
 MOST_TEXTS = 64
@@ -77,7 +79,7 @@ class Asking:
         snapshot = self._snapshot(conversation)
         left = conversation.deadline - now
         started = self._clock()
-        asked, answer = self._fitting(model, conversation, self._catalog(conversation, snapshot), left, hear)
+        shown, request, answer = self._fitting(model, conversation, self._catalog(conversation, snapshot), left, hear)
         if self._clock() - started >= left:
             return DeadlinePassed()
         if isinstance(answer, Problem):
@@ -86,33 +88,39 @@ class Asking:
             answer.message,
             answer.usage,
             snapshot,
-            trimmed=asked.trimmed,
-            outputs=outputs_for(answer.message, asked, self._executions),
+            trimmed=shown.trimmed,
+            outputs=outputs_for(answer.message, shown, self._executions),
             divergences=answer.divergences,
+            asked=_asked(conversation, request, answer.usage) if spec.record else None,
         )
 
     def _fitting(
         self, model: LanguageModel, conversation: Conversation, catalog: str, left_s: float, hear: Hear
-    ) -> tuple[Conversation, ModelReply | Problem]:
-        """The conversation with as much of it trimmed as its model took, and what the model said."""
+    ) -> tuple[Conversation, ModelRequest, ModelReply | Problem]:
+        """The conversation with as much of it trimmed as its model took, what the model was asked so, and what it
+        said."""
         give_up, room = self._clock() + left_s, self._known.facts(conversation.model).room
         tools = offered(conversation, activates=bool(catalog))
         place: int | None = trimmed_for(conversation, tools, catalog, room)
-        asked, times = conversation, 0
-        while place is not None:
-            asked = conversation.model_copy(update={"trimmed": place})
-            answer = model.reply(self._request(asked, catalog, give_up - self._clock()), hear)
+        times = 0
+        while True:
+            shown = conversation.model_copy(update={"trimmed": place})
+            request = self._request(shown, catalog, give_up - self._clock())
+            answer = model.reply(request, hear)
             if not (isinstance(answer, Problem) and answer.code == CONTEXT_EXCEEDED) or times == MOST_TRIMS:
-                break
+                return shown, request, answer
             times += 1
-            place = trimmed_harder(conversation, tools, catalog, room, times, place)
-        return asked, answer
+            place = trimmed_harder(conversation, tools, catalog, room, times, shown.trimmed)
+            if place is None:
+                return shown, request, answer
 
     def _request(self, conversation: Conversation, catalog: str, left_s: float) -> ModelRequest:
+        schema = conversation.spec.answer_schema
         return ModelRequest(
-            messages=with_catalog(with_newest_images(as_shown(conversation)), catalog),
+            messages=with_catalog(with_newest_images(as_shown(conversation)), catalog, schema),
             tools=offered(conversation, activates=bool(catalog)),
             timeout_s=max(0.001, left_s),
+            schema=schema,
             file=self._file,
         )
 
@@ -136,6 +144,18 @@ class Asking:
                 self._texts.clear()
             text = self._texts[key] = found.text
         return text
+
+
+def _asked(conversation: Conversation, request: ModelRequest, usage: Usage) -> Asked:
+    first, *_ = request.messages
+    return Asked(
+        turn=conversation.turn + 1,
+        model=conversation.model,
+        system=first.content if first.role == "system" else None,
+        tools=digests(request.tools),
+        messages=len(request.messages),
+        usage=usage,
+    )
 
 
 def _told_with_skill(problem: Problem, conversation: Conversation) -> Problem:

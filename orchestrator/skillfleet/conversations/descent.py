@@ -21,7 +21,7 @@ def continued(parent: Conversation, child_id: str, prompt: str) -> ConversationS
 
 
 def retried(parent: Conversation, child_id: str) -> ConversationSpec | Problem:
-    """From the last good turn: the last one whose every call came back."""
+    """From the last good turn: the last one whose every call came back, and before an answer that was none."""
     if not parent.terminal:
         return _still_open(parent)
     if parent.status == "completed":
@@ -31,6 +31,9 @@ def retried(parent: Conversation, child_id: str) -> ConversationSpec | Problem:
             fix=f"Go on from it with `skillfleet submit --continue {parent.id} PROMPT`, or fork it.",
         )
     turn = min((run.ref.turn - 1 for run in parent.runs if run.status in _LOST), default=parent.turn)
+    last = parent.messages[-1]
+    if parent.turn and last.role == "assistant" and not last.tool_calls:
+        turn = min(turn, parent.turn - 1)
     return _up_to(parent, child_id, turn)
 
 

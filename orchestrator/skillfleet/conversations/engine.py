@@ -4,7 +4,7 @@ from skillfleet_workers.wire.contract import CallRef, ToolError
 from skillfleet_workers.wire.shown import shown_to_model
 
 from ..tools.dispatch import ActiveAgain, Dispatch, Own, dispatch
-from .activations import at_rest
+from .answers import answered
 from .ending import Moved, close_turn, expire, finish, pending
 from .limits import Problem
 from .lost_calls import tool_unheard
@@ -32,6 +32,7 @@ from .moves import (
     ToolLost,
     ToolUnstarted,
 )
+from .recorded import with_divergences
 from .runs import ToolRun
 from .told_calls import call_told
 
@@ -92,13 +93,13 @@ def _model_answered(conversation: Conversation, event: ModelReplied | ModelFaile
             "snapshot": event.snapshot.id if event.snapshot else conversation.snapshot,
             "trimmed": max(conversation.trimmed, event.trimmed),
             "asked_tokens": event.usage.input_tokens,
-            "divergences": (*conversation.divergences, *event.divergences),
+            "divergences": with_divergences(conversation.divergences, event.divergences),
+            "asked": event.asked,
         }
     )
     calls = event.message.tool_calls or ()
     if not calls:
-        answered = moved.model_copy(update={"answer": event.message.content, "activated": at_rest(moved.activated)})
-        return finish(answered, "completed", now)
+        return answered(moved, event.message.content, now)
     runs = tuple(_run_of(moved, index, call, event, now) for index, call in enumerate(calls))
     moved = moved.model_copy(update={"runs": (*moved.runs, *runs)})
     if not moved.out:

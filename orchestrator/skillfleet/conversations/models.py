@@ -9,6 +9,7 @@ from skillfleet_workers.wire.files import StoredFile
 
 from .limits import ConversationModel, Divergence, Limits, Problem, Usage
 from .messages import Message, ToolDefinition
+from .recorded import Asked
 from .runs import ActivatedSkill, OfferedScript, ToolRun
 
 Status = Literal["queued", "running", "waiting", "paused", "completed", "failed", "cancelled", "expired"]
@@ -40,7 +41,7 @@ class ConversationSpec(ConversationModel):
 
     `files`: what was handed in with it, for its scripts. `rules`: what the submitter wants to be asked about, in
     order. `answer_schema`: the JSON Schema that the answer has to fit. `model` `replay:NAME`: the replies of a
-    recorded conversation, which is in `script`.
+    recorded conversation, which is in `script`. `record`: what its model is asked is told in its events.
     """
 
     id: str
@@ -60,6 +61,7 @@ class ConversationSpec(ConversationModel):
     files: tuple[StoredFile, ...] = ()
     rules: tuple[Rule, ...] = ()
     answer_schema: dict[str, Any] | None = None
+    record: bool = False
     tenant: str = DEFAULT_TENANT
     priority: int = DEFAULT_PRIORITY
     idempotency_key: str = ""
@@ -78,7 +80,7 @@ class Conversation(ConversationModel):
     `asked_tokens`: of the last request, as the provider counted them, 0: it did not.
     `corrections`: how often the model was told that its answer does not fit the schema; `data`: the answer that does.
     `waited_s`: how long it has waited for a person, which is not held against it; `waiting_since`: since when it
-    does. `divergences`: of a replay."""
+    does. `divergences`: of a replay; `asked`: of one that is recorded, what its model was asked last."""
 
     spec: ConversationSpec
     status: Status = "queued"
@@ -101,6 +103,7 @@ class Conversation(ConversationModel):
     waited_s: float = 0.0
     waiting_since: float | None = None
     divergences: tuple[Divergence, ...] = ()
+    asked: Asked | None = None
     paused_s: float = 0.0
     dropped: int = 0
 

@@ -10,6 +10,7 @@ from skillfleet_workers.wire.published import Snapshot
 from .limits import Divergence, Problem, Usage
 from .messages import Message
 from .models import ConversationSpec, Rule, Status
+from .recorded import Asked
 from .runs import ToolRun
 
 
@@ -24,7 +25,7 @@ class Submitted:
 class ModelReplied:
     """`snapshot`: the skills that it was asked with; None: not known. `trimmed`: as in the Conversation, when it was
     asked. `rules`: what the fleet's operator wants to be asked about. `outputs`: what `read_output` brings, by the
-    call's place in the turn. `divergences`: of a replay."""
+    call's place in the turn. `divergences`: of a replay; `asked`: of a conversation that is recorded."""
 
     message: Message
     usage: Usage = field(default_factory=Usage)
@@ -33,6 +34,7 @@ class ModelReplied:
     rules: tuple[Rule, ...] = ()
     outputs: Mapping[int, str] = field(default_factory=dict)
     divergences: tuple[Divergence, ...] = ()
+    asked: Asked | None = None
 
 
 @dataclass(frozen=True, slots=True)

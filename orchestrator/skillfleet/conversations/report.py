@@ -1,11 +1,16 @@
 """What a conversation came to, for scripts: the object that `--json` prints (pure)."""
 
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from skillfleet_workers.wire.contract import UsedSkill
 
-from .limits import ConversationModel, Problem, Usage
+from ..errors import BadRequestError
+from .limits import ConversationModel, Divergence, Problem, Usage
 from .models import Conversation, Status
+
+Data = TypeVar("Data", bound=BaseModel)
 
 
 class CallReport(ConversationModel):
@@ -33,7 +38,8 @@ class ArtifactReport(ConversationModel):
 
 class Report(ConversationModel):
     """`elapsed_ms`: from acceptance to the end, or to now. `dropped_results`: how many came late or twice.
-    `snapshot`: the id of the skills that it keeps to, empty: none yet; `skills`: those that its calls really used."""
+    `snapshot`: the id of the skills that it keeps to, empty: none yet; `skills`: those that its calls really used.
+    `data`: the answer, where it had to fit a schema and does; `divergences`: where a replay is not as recorded."""
 
     id: str
     parent_id: str | None
@@ -50,6 +56,23 @@ class Report(ConversationModel):
     dropped_results: int = 0
     tenant: str
     priority: int
+    data: JsonValue = None
+    divergences: tuple[Divergence, ...] = ()
+
+    def data_as(self, model: type[Data]) -> Data:
+        """The answer of a conversation that was asked with a schema, such as that of `model`.
+
+        Raises:
+            BadRequestError: there is no such answer, or it does not fit the model.
+        """
+        if self.data is None:
+            raise BadRequestError(f"{self.id} has no data: submit with a schema, and look at its status first")
+        try:
+            return model.model_validate(self.data)
+        except ValidationError as wrong:
+            first = wrong.errors(include_url=False)[0]
+            place = ".".join(str(step) for step in first["loc"]) or "the data"
+            raise BadRequestError(f"the data of {self.id} is no {model.__name__}: {place}: {first['msg']}") from None
 
     def as_json(self) -> dict[str, Any]:
         return self.model_dump(mode="json")
@@ -92,5 +115,7 @@ def report(conversation: Conversation, now: float) -> Report:
         dropped_results=conversation.dropped,
         tenant=conversation.spec.tenant,
         priority=conversation.spec.priority,
+        data=conversation.data,
+        divergences=conversation.divergences,
         elapsed_ms=round((end - conversation.spec.created_at) * 1000, 1),
     )

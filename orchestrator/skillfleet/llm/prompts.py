@@ -1,6 +1,8 @@
 """What a conversation starts with."""
 
+import json
 from collections.abc import Sequence
+from typing import Any
 
 from skillfleet_workers.wire.files import StoredFile
 
@@ -32,11 +34,20 @@ under the names that the task lists; no other tool reads them."""
 
 FILES_TOLD = "Files that scripts find in the folder named by the environment variable SKILLFLEET_INPUT_DIR:"
 
+SCHEMA_PROMPT = """\
+Your last answer, the one without tool calls, is JSON alone, with no word before or after it, and fits this JSON \
+Schema:"""
+
 
 def system_prompt(user_system: str | None, *, files: bool = False) -> str:
     """The user's own words first, ours after."""
     ours = (SKILLS_PROMPT, FILES_PROMPT) if files else (SKILLS_PROMPT,)
     return "\n\n".join(part for part in ((user_system or "").strip(), *ours) if part)
+
+
+def users_own(system: str) -> str:
+    """What a user's own words were, in a system prompt of this release."""
+    return system.removesuffix(FILES_PROMPT).rstrip().removesuffix(SKILLS_PROMPT).strip()
 
 
 def opening(
@@ -53,10 +64,16 @@ def prompted(prompt: str, files: Sequence[StoredFile] = (), images: Sequence[Sto
     return Message(role="user", content=content, attachments=tuple(images) or None)
 
 
-def with_catalog(messages: tuple[Message, ...], catalog: str) -> tuple[Message, ...]:
-    """As a model is asked: what stands in the transcript, and the skills that there are."""
-    if not catalog:
+def with_catalog(
+    messages: tuple[Message, ...], catalog: str, schema: dict[str, Any] | None = None
+) -> tuple[Message, ...]:
+    """As a model is asked: what stands in the transcript, the skills that there are, and what its answer has to fit:
+    not every provider tells it."""
+    told = [CATALOG_PROMPT, catalog] if catalog else []
+    if schema is not None:
+        told += [SCHEMA_PROMPT, json.dumps(schema, ensure_ascii=False)]
+    if not told:
         return messages
     before, rest = ("", messages) if messages[0].role != "system" else (messages[0].content or "", messages[1:])
-    content = "\n\n".join(part for part in (before, CATALOG_PROMPT, catalog) if part)
+    content = "\n\n".join(part for part in (before, *told) if part)
     return (Message(role="system", content=content), *rest)

@@ -1,5 +1,6 @@
 """A YAML or JSON file that somebody wrote by hand, as plain JSON values."""
 
+import json
 import math
 from pathlib import Path
 
@@ -12,7 +13,7 @@ MAX_DEPTH = 50
 def read_written(path: Path, of: str = "replies") -> JsonValue:
     """`of`: what is written there. Raises ValueError: one line: the file, the place in it, what is wrong."""
     try:
-        return _plain(yaml.safe_load(path.read_text(encoding="utf-8")), "")
+        return _plain(_read(path.read_text(encoding="utf-8")), "")
     except OSError as wrong:
         raise ValueError(f"{path}: can't be read ({wrong.strerror}); name a YAML file of {of}") from None
     except UnicodeDecodeError:
@@ -20,11 +21,19 @@ def read_written(path: Path, of: str = "replies") -> JsonValue:
     except yaml.YAMLError as wrong:
         raise ValueError(f"{path}{_place_of(wrong)}; fix the YAML") from None
     except RecursionError:
-        raise ValueError(f"{path}: is nested deeper than a script needs") from None
+        raise ValueError(f"{path}: is nested too deep") from None
     except (LookupError, AttributeError):  # what PyYAML leaves of `!!bool soon` and its like
         raise ValueError(f"{path}: a value does not fit its !! tag; fix the YAML") from None
     except ValueError as wrong:
         raise ValueError(f"{path}: {wrong}") from None
+
+
+def _read(text: str) -> object:
+    """YAML understands almost all JSON, but 1e5 as a text, and no tabs."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return yaml.safe_load(text)
 
 
 def _plain(value: object, place: str) -> JsonValue:
@@ -36,7 +45,7 @@ def _plain(value: object, place: str) -> JsonValue:
     if value is None or isinstance(value, bool | int | float):
         return value
     if place.count("[") + place.count(".") > MAX_DEPTH:
-        raise ValueError(f"{place[:60]}...: is nested deeper than a script needs")
+        raise ValueError(f"{place[:60]}...: is nested too deep")
     if isinstance(value, list):
         return [_plain(each, f"{place}[{index}]") for index, each in enumerate(value)]
     if isinstance(value, dict):

@@ -16,7 +16,7 @@ from ..conversations.redis_ledger import RedisLedger
 from ..errors import FleetError, NoBrokerError, NoFleetError
 from ..llm.adapters import registered
 from ..llm.providers import choose
-from ..settings import SCRIPTED, OrchestratorSettings
+from ..settings import PLAYED, OrchestratorSettings
 from .lone import LoneFleet, lone_name
 from .redis_server import PrivateRedis
 from .uninterrupted import uninterrupted
@@ -95,7 +95,7 @@ class Access:
                 + ("" if self._settings.redis_url else ", or submit without --detach")
             )
         for model in models:
-            if model.startswith(SCRIPTED) or registered(model):
+            if model.startswith(PLAYED) or registered(model):
                 continue
             if isinstance(wrong := choose(model, self._settings), Problem):
                 raise SettingsError(wrong.message)

@@ -13,6 +13,7 @@ from ..conversations.limits import Limits
 from ..conversations.models import NO_MODELS, Conversation, ConversationSpec
 from ..conversations.runs import ActivatedSkill, ToolRun
 from ..llm.prompts import opening
+from ..settings import REPLAY
 from ..tools.scripts import with_scripts
 
 MAX_DEPTH = 3
@@ -44,6 +45,7 @@ def child_spec(
     """`content`: the skill's instructions; `tools`: what it can run."""
     governing, asked = run.governing, parent.spec
     assert governing is not None
+    replayed = asked.model.startswith(REPLAY)
     left_s = min(asked.limits.timeout_s, max(LEAST_TIMEOUT_S, parent.deadline - now))
     own: dict[str, Any] = {
         "id": run.child,
@@ -51,8 +53,8 @@ def child_spec(
         "parent_call": run.ref.call_id,
         "depth": asked.depth + 1,
         "snapshot": parent.snapshot,
-        "model": asked.model if governing.model in NO_MODELS else governing.model,
-        "script": asked.script and _script_of(asked.script, governing.skill),
+        "model": asked.model if replayed or governing.model in NO_MODELS else governing.model,
+        "script": asked.script and _replies_of(asked.script, run, governing),
         "script_start": 0,
         "opening": opening(
             str(run.request.get("arguments") or "").strip() or NO_ARGUMENTS, content, asked.files, _images(asked)
@@ -60,6 +62,7 @@ def child_spec(
         "limits": Limits(max_turns=asked.limits.max_turns, timeout_s=left_s),
         "scripts": (),
         "activated": (ActivatedSkill(governing=governing),),
+        "answer_schema": None,
         "idempotency_key": "",
         "created_at": 0.0,
     }
@@ -96,7 +99,11 @@ def _artifacts(child: Conversation) -> tuple[Artifact, ...]:
     return tuple(found.values())[-MAX_FILES:]
 
 
-def _script_of(script: dict[str, Any], skill: str) -> dict[str, Any]:
-    """A scripted parent's script holds the replies of its children too."""
-    children = script.get("children", {})
-    return {"replies": children.get(skill, []), "children": children}
+def _replies_of(script: dict[str, Any], run: ToolRun, governing: Governing) -> dict[str, Any]:
+    """A scripted parent's script holds the replies of its children too, by their skills; a recording those of the
+    child that worked on this call then."""
+    children: dict[str, Any] = script.get("children", {})
+    if "turns" in script:
+        recorded: dict[str, Any] = children.get(run.key, {})
+        return recorded
+    return {"replies": children.get(governing.skill, []), "children": children}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .json_schemas import misfits, schema_trouble
+from ..wire.json_schemas import misfits, schema_trouble
 from .json_texts import JsonError, json_lines, json_value
 from .models import WITHHELD
 from .problems import Problem, problem

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any, get_args
 
 from ..wire.contract import TASK_BY_TOOL
+from ..wire.json_schemas import schema_trouble
 from ..wire.plugins import RUNTIMES, plugins
-from .json_schemas import schema_trouble
 from .json_texts import JsonError, json_value
 from .models import WITHHELD, BuiltInRuntime, InputMode, Requirements
 from .sources import Reader, Said, shown

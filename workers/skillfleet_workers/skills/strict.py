@@ -15,10 +15,10 @@ import yaml
 from strictyaml import ruamel
 from strictyaml.parser import StrictYAMLLoader
 
+from ..wire.json_schemas import size
 from ..wire.shown import short
 from .declared_values import MAX_COMPATIBILITY
 from .files import HEAD_BYTES, JSON_BYTES, bounded
-from .json_schemas import size
 from .manifest import MANIFEST, MANIFEST_REQUIRED, MANIFEST_RULES, checked, manifest_source
 from .problems import Problem, problem
 from .skill_md import MAX_DESCRIPTION, MAX_NAME

@@ -1,4 +1,4 @@
-"""JSON Schemas that skills bring along: checked, and held against values without a look outside, and without end."""
+"""JSON Schemas of strangers: checked, and held against values without a look outside, and without end."""
 
 import time
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ from jsonschema.validators import extend, validator_for
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from ..wire.shown import short
 from .json_keywords import Keyword, bounded_keywords
 from .json_patterns import PatternError, SlowPatternError, is_pattern
+from .shown import short
 
 MAX_VALUES = 2_000
 """A schema, or a value held against one, has at most so many."""

@@ -1,0 +1,1 @@
+"""Sets of prompts, and what their answers have to be."""
