@@ -9,14 +9,14 @@ from pydantic import JsonValue
 MAX_DEPTH = 50
 
 
-def read_written(path: Path) -> JsonValue:
-    """Raises ValueError: one line: the file, the place in it, what is wrong."""
+def read_written(path: Path, of: str = "replies") -> JsonValue:
+    """`of`: what is written there. Raises ValueError: one line: the file, the place in it, what is wrong."""
     try:
         return _plain(yaml.safe_load(path.read_text(encoding="utf-8")), "")
     except OSError as wrong:
-        raise ValueError(f"{path}: can't be read ({wrong.strerror}); name a YAML file of replies") from None
+        raise ValueError(f"{path}: can't be read ({wrong.strerror}); name a YAML file of {of}") from None
     except UnicodeDecodeError:
-        raise ValueError(f"{path}: is not UTF-8 text; name a YAML file of replies") from None
+        raise ValueError(f"{path}: is not UTF-8 text; name a YAML file of {of}") from None
     except yaml.YAMLError as wrong:
         raise ValueError(f"{path}{_place_of(wrong)}; fix the YAML") from None
     except RecursionError:
