@@ -25,6 +25,7 @@ from .conversations.redis_ledger import RedisLedger
 from .conversations.schedule import lease_s
 from .llm.adapters import adapted, registered
 from .llm.base import LanguageModel
+from .llm.facts import KnownModels
 from .llm.openai import openai_model
 from .llm.scripted import ScriptedModel
 from .settings import OrchestratorSettings
@@ -52,6 +53,14 @@ def models_of(settings: OrchestratorSettings) -> Models:
         return adapted(name) if registered(name) else provider(name)
 
     return choose
+
+
+def known_models(settings: OrchestratorSettings) -> KnownModels:
+    """
+    Raises:
+        SettingsError: the file of models cannot be used.
+    """
+    return KnownModels.of(settings.models_file, settings.llm_model_name or "")
 
 
 def make_ledger(settings: OrchestratorSettings, *, lone: str = "") -> RedisLedger:
@@ -97,6 +106,8 @@ def make_driver(
         catalogs=catalogs,
         description_budget=settings.skill_description_budget,
         queue_timeout_s=settings.queue_timeout_s,
+        parallel_calls=settings.parallel_calls,
+        known=known_models(settings),
     )
 
 

@@ -76,6 +76,10 @@ class Fleet:
         skills: Sequence[str] | None = None,
         timeout: float | None = None,
         max_turns: int | None = None,
+        max_tool_calls: int | None = None,
+        max_input_tokens: int | None = None,
+        max_output_tokens: int | None = None,
+        max_cost: float | None = None,
         idempotency_key: str | None = None,
         continues: str | None = None,
         tenant: str | None = None,
@@ -84,21 +88,24 @@ class Fleet:
     ) -> str:
         """Queue a conversation; when this returns its id, the conversation is stored.
 
-        `model`: a name of the provider's, or `scripted:FILE`. `timeout`: seconds of wall time. `idempotency_key`:
-        the tenant's second submission with the same one gives the id of the first. `continues`: the conversation that
-        has ended and whose history, activated skills and limits the new one has. `tenant`: for whom ("default");
-        tenants share the fleet alike. `priority` among the tenant's own: 1, which comes first, to 10 (5). `detach`:
-        only on a fleet that runs already.
+        `model`: a name of the provider's, or `scripted:FILE`. `timeout`: seconds of wall time. `max_turns` to
+        `max_cost`: further limits, in tokens and by the prices of the models. `idempotency_key`: the tenant's second
+        submission with the same one gives the id of the first. `continues`: the conversation that has ended and whose
+        history, activated skills and limits the new one has. `tenant`: for whom ("default"); tenants share the fleet
+        alike. `priority` among the tenant's own: 1, which comes first, to 10 (5). `detach`: only on a fleet that runs
+        already.
 
         Raises:
-            BadRequestError: an empty prompt, a limit out of range, a conversation to continue that has not ended.
+            BadRequestError: an empty prompt, a limit out of range, a conversation to continue that has not ended, a
+                limit of the cost where a fleet of our own does not know the model's prices.
             NoFleetError: no fleet is running, and none may be started.
         """
         asked = Submission.of(
             {
                 "prompt": prompt, "model": model, "system": system, "skills": tuple(skills) if skills else None,
-                "timeout": timeout, "max_turns": max_turns, "idempotency_key": idempotency_key,
-                "tenant": tenant, "priority": priority,
+                "timeout": timeout, "max_turns": max_turns, "max_tool_calls": max_tool_calls,
+                "max_input_tokens": max_input_tokens, "max_output_tokens": max_output_tokens, "max_cost": max_cost,
+                "idempotency_key": idempotency_key, "tenant": tenant, "priority": priority,
             }
         )  # fmt: skip
         if continues is None:
@@ -113,7 +120,7 @@ class Fleet:
         """
         rest = iter(submissions)
         while chunk := [one.spec() for one in islice(rest, BATCH_CHUNK)]:
-            serving = self._access.serving(detach=detach, models={spec.model for spec in chunk})
+            serving = self._access.serving(*chunk, detach=detach)
             yield from (accepted.id for accepted in serving.submit(*chunk))
 
     def retry(self, conversation_id: str, *, detach: bool = False) -> str:
@@ -227,7 +234,7 @@ class Fleet:
         return self._access.look_after()
 
     def _accept(self, spec: ConversationSpec, detach: bool) -> str:
-        (accepted,) = self._access.serving(detach=detach, models=[spec.model]).submit(spec)
+        (accepted,) = self._access.serving(spec, detach=detach).submit(spec)
         return accepted.id
 
     def _control(self, ask: Callable[[str], bool], conversation_id: str, what: str) -> None:

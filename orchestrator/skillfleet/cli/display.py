@@ -15,6 +15,7 @@ from skillfleet_workers.wire.printable import printable
 from skillfleet_workers.wire.shown import short
 
 from ..conversations.dead import DeadReport
+from ..conversations.limits import Usage
 from ..conversations.report import Report
 from ..events import Entry
 
@@ -165,10 +166,15 @@ def ending(report: Report) -> str:
     """One line that says how it ended, and where to look on."""
     calls = f"{len(report.tool_calls)} tool calls" if len(report.tool_calls) != 1 else "1 tool call"
     turns = f"{report.turns} turns" if report.turns != 1 else "1 turn"
-    line = f"{report.status} in {report.elapsed_ms / 1000:.1f} s: {turns}, {calls} ({report.id})"
+    line = f"{report.status} in {report.elapsed_ms / 1000:.1f} s: {turns}, {calls}{_used(report.usage)} ({report.id})"
     if report.error:
         line = f"{line}\n{report.error.message} {report.error.fix}".rstrip()
     return printable(line)
+
+
+def _used(usage: Usage) -> str:
+    tokens = f", {usage.input_tokens} tokens in, {usage.output_tokens} out" if usage.input_tokens else ""
+    return f"{tokens}, cost {usage.cost:.6g}" if usage.cost else tokens
 
 
 def conversations_table(reports: Sequence[Report]) -> Table:

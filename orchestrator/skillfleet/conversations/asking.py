@@ -6,16 +6,23 @@ from typing import Protocol
 
 from skillfleet_workers.wire.published import Snapshot
 
-from ..llm.base import Hear, LanguageModel, ModelRequest, deaf
+from ..llm.base import Hear, LanguageModel, ModelReply, ModelRequest, deaf
+from ..llm.facts import KnownModels, ModelFacts, cost
 from ..llm.prompts import with_catalog
 from ..settings import DESCRIPTION_BUDGET
 from ..tools.catalog import catalog_of
 from ..tools.definitions import offered
-from .limits import Problem
+from .budgets import output_left
+from .limits import Problem, Usage
 from .models import Conversation, ConversationSpec
-from .moves import DeadlinePassed, Event, ModelFailed, ModelReplied
+from .moves import DeadlinePassed, Event, ModelFailed, ModelReplied, TimeShort
 
 MOST_TEXTS = 64
+AT_ONCE_S = 0.1
+"""So long before its time is over a model may give up."""
+
+TIMED_OUT = "model_timeout"
+
 UNKNOWN_MODEL = ("model_not_found", "model_not_configured", "model_bad_request")
 
 log = logging.getLogger(__name__)
@@ -37,12 +44,18 @@ class Catalogs(Protocol):
 
 class Asking:
     """`catalogs` None: nobody tells of skills, and models find them by their tools alone. `budget`: most characters
-    of the catalog that a model is shown. Safe to share between threads."""
+    of the catalog that a model is shown. `known`: what models take and cost. Safe to share between threads."""
 
     def __init__(
-        self, models: Models, catalogs: Catalogs | None, clock: Callable[[], float], budget: int = DESCRIPTION_BUDGET
+        self,
+        models: Models,
+        catalogs: Catalogs | None,
+        clock: Callable[[], float],
+        budget: int = DESCRIPTION_BUDGET,
+        known: KnownModels | None = None,
     ) -> None:
         self._models, self._catalogs, self._clock, self._budget = models, catalogs, clock, budget
+        self._known = known or KnownModels()
         self._texts: dict[tuple[str, tuple[str, ...] | None], str] = {}
 
     def snapshot_for(self, conversation: Conversation) -> str | None:
@@ -59,21 +72,33 @@ class Asking:
         model = self._models(spec)
         if isinstance(model, Problem):
             return ModelFailed(_told_with_skill(model, conversation))
+        facts = self._known.facts(spec.model)
+        if problem := unpriced(spec, facts):
+            return ModelFailed(_told_with_skill(problem, conversation))
         snapshot = self._snapshot(conversation)
-        left = conversation.deadline - now
+        catalog = self._catalog(conversation, snapshot)
+        request = self._request(conversation, catalog, conversation.closes_at - now, facts)
         started = self._clock()
-        answer = model.reply(self._request(conversation, self._catalog(conversation, snapshot), left), hear)
-        if self._clock() - started >= left:
+        answer = model.reply(request, hear)
+        now += self._clock() - started
+        if now >= conversation.deadline:
             return DeadlinePassed()
-        if isinstance(answer, Problem):
-            return ModelFailed(_told_with_skill(answer, conversation))
-        return ModelReplied(answer.message, answer.usage, snapshot, divergences=answer.divergences)
+        if isinstance(answer, ModelReply):
+            usage = _priced(answer.usage, facts)
+            return ModelReplied(answer.message, usage, snapshot, divergences=answer.divergences)
+        early_s = AT_ONCE_S if answer.code == TIMED_OUT else 0.0
+        if now >= conversation.closes_at - early_s:
+            return DeadlinePassed() if conversation.closes_at == conversation.deadline else TimeShort()
+        return ModelFailed(_told_with_skill(answer, conversation))
 
-    def _request(self, conversation: Conversation, catalog: str, left_s: float) -> ModelRequest:
+    def _request(self, conversation: Conversation, catalog: str, left_s: float, facts: ModelFacts) -> ModelRequest:
+        output = output_left(conversation)
         return ModelRequest(
             messages=with_catalog(conversation.messages, catalog),
             tools=offered(conversation, activates=bool(catalog)),
             timeout_s=max(0.001, left_s),
+            may_call=conversation.closing is None,
+            max_output_tokens=output if output is not None and output < facts.max_output else None,
         )
 
     def _snapshot(self, conversation: Conversation) -> Snapshot | None:
@@ -96,6 +121,22 @@ class Asking:
                 self._texts.clear()
             text = self._texts[key] = found.text
         return text
+
+
+def unpriced(spec: ConversationSpec, facts: ModelFacts) -> Problem | None:
+    """Why what it costs cannot be held against its limit."""
+    if spec.limits.max_cost is None or spec.script is not None or facts.prices is not None:
+        return None
+    name = spec.model or "the default model"
+    return Problem(
+        code="model_without_prices",
+        message=f"The prices of {name} are not known, and so --max-cost cannot be kept.",
+        fix="Write them into a file and name it in SKILLFLEET_MODELS_FILE (docs/models.md), or leave out --max-cost.",
+    )
+
+
+def _priced(usage: Usage, facts: ModelFacts) -> Usage:
+    return usage if usage.cost else usage.model_copy(update={"cost": cost(facts, usage)})
 
 
 def _told_with_skill(problem: Problem, conversation: Conversation) -> Problem:

@@ -10,7 +10,8 @@ from dataclasses import replace
 import redis
 
 from ..events import changes
-from ..settings import DESCRIPTION_BUDGET
+from ..llm.facts import KnownModels
+from ..settings import DESCRIPTION_BUDGET, PARALLEL_CALLS
 from .asking import Asking, Catalogs, Models
 from .children import start_children
 from .ending import pending
@@ -46,9 +47,11 @@ class Driver:
         catalogs: Catalogs | None = None,
         description_budget: int = DESCRIPTION_BUDGET,
         queue_timeout_s: float = QUEUE_TIMEOUT_S,
+        parallel_calls: int = PARALLEL_CALLS,
+        known: KnownModels | None = None,
     ) -> None:
-        self._ledger, self._only = ledger, only
-        self._asking = Asking(models, catalogs, clock, description_budget)
+        self._ledger, self._only, self._parallel = ledger, only, parallel_calls
+        self._asking = Asking(models, catalogs, clock, description_budget, known)
         self._sending = Sending(ledger, calls, clock)
         self._grace_s, self._clock = grace_s, clock
         self._recovery_s, self._queue_timeout_s = recovery_s, queue_timeout_s
@@ -174,13 +177,13 @@ class Driver:
         self._sending.note_pace(events)
         after, effects = before, []
         for event in events:
-            after, more = step(after, event, claim.now)
+            after, more = step(after, event, claim.now, self._parallel)
             effects += more
         effects = self._startable(wanted(after, effects) or pending(after))
         while self._commit(claim, before, after, effects, began, sight) and _asks(effects):
             event = self._asking.ask(after, claim.now + self._clock() - began)
             before = after
-            after, effects = step(after, event, claim.now + self._clock() - began)
+            after, effects = step(after, event, claim.now + self._clock() - began, self._parallel)
             effects = self._startable(effects)
 
     def _startable(self, effects: list[Effect]) -> list[Effect]:

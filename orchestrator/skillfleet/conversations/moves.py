@@ -70,11 +70,14 @@ class ChildAwaited:
 
 @dataclass(frozen=True, slots=True)
 class ChildFinished:
-    """The call's child has ended: what the call has come to by that."""
+    """The call's child has ended: what the call has come to by that, what the child has used, with its own children,
+    and how many calls they made."""
 
     key: str
     status: str
     shown: str
+    usage: Usage = field(default_factory=Usage)
+    calls: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,11 @@ class CancelRequested:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeShort:
+    """What is left of its time is for the last turn."""
+
+
+@dataclass(frozen=True, slots=True)
 class DeadlinePassed:
     pass
 
@@ -143,6 +151,7 @@ Event = (
     | Paused
     | Resumed
     | CancelRequested
+    | TimeShort
     | DeadlinePassed
 )
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from skillfleet_workers.wire.contract import UsedSkill
 
-from .limits import ConversationModel, Problem, Usage
+from .limits import ConversationModel, Limits, Problem, Usage
 from .models import Conversation, Status
 
 
@@ -22,7 +22,8 @@ class CallReport(ConversationModel):
 
 class Report(ConversationModel):
     """`elapsed_ms`: from acceptance to the end, or to now. `dropped_results`: how many came late or twice.
-    `snapshot`: the id of the skills that it keeps to, empty: none yet; `skills`: those that its calls really used."""
+    `snapshot`: the id of the skills that it keeps to, empty: none yet; `skills`: those that its calls really used.
+    `usage`: with what its children used; its cost by the prices of the models."""
 
     id: str
     parent_id: str | None
@@ -34,6 +35,7 @@ class Report(ConversationModel):
     snapshot: str
     skills: tuple[UsedSkill, ...]
     usage: Usage
+    limits: Limits
     elapsed_ms: float
     dropped_results: int = 0
     tenant: str
@@ -67,6 +69,7 @@ def report(conversation: Conversation, now: float) -> Report:
         snapshot=conversation.snapshot,
         skills=conversation.used,
         usage=conversation.usage,
+        limits=conversation.spec.limits,
         dropped_results=conversation.dropped,
         tenant=conversation.spec.tenant,
         priority=conversation.spec.priority,

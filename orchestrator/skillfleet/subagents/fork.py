@@ -6,7 +6,7 @@ from skillfleet_workers.wire.calls import CallResult
 from skillfleet_workers.wire.contract import CallRef, Governing, ScriptTool, ToolError
 from skillfleet_workers.wire.shown import output_tail, short, shown_to_model
 
-from ..conversations.limits import Limits
+from ..conversations.budgets import calls_made, child_limits
 from ..conversations.models import NO_MODELS, Conversation, ConversationSpec
 from ..conversations.runs import ActivatedSkill, ToolRun
 from ..llm.prompts import opening
@@ -16,7 +16,6 @@ MAX_DEPTH = 3
 """Most conversations that stand above a child; deeper, a skill is shown to whoever activates it, as any other."""
 
 NO_ARGUMENTS = "Carry out the skill's instructions."
-LEAST_TIMEOUT_S = 0.001
 TAIL_CHARS = 400
 
 _ENDED = {"failed": "failed", "cancelled": "was cancelled", "expired": "reached its limit"}
@@ -41,7 +40,8 @@ def child_spec(
     """`content`: the skill's instructions; `tools`: what it can run."""
     governing, asked = run.governing, parent.spec
     assert governing is not None
-    left_s = min(asked.limits.timeout_s, max(LEAST_TIMEOUT_S, parent.deadline - now))
+    # What it has begun with counts, once it has begun.
+    limits = child_limits(parent, now) or asked.limits
     own: dict[str, Any] = {
         "id": run.child,
         "parent_id": parent.id,
@@ -52,7 +52,7 @@ def child_spec(
         "script": asked.script and _script_of(asked.script, governing.skill),
         "script_start": 0,
         "opening": opening(str(run.request.get("arguments") or "").strip() or NO_ARGUMENTS, content),
-        "limits": Limits(max_turns=asked.limits.max_turns, timeout_s=left_s),
+        "limits": limits,
         "scripts": (),
         "activated": (ActivatedSkill(governing=governing),),
         "idempotency_key": "",
@@ -65,17 +65,19 @@ def child_spec(
 
 def outcome(child: Conversation) -> CallResult:
     """Of the parent's call, once the child has ended."""
+    used: dict[str, Any] = {"usage": child.usage.model_dump(exclude_defaults=True), "calls": calls_made(child)}
     if child.status == "completed":
         answer = child.answer or ""
-        return CallResult(status="succeeded", shown=answer, tail=short(answer, TAIL_CHARS))
+        return CallResult(status="succeeded", shown=answer, tail=short(answer, TAIL_CHARS), **used)
     (skill, *_) = (active.governing.skill for active in child.spec.activated)
     why = f": {child.error.message} {child.error.fix}".rstrip() if child.error else "."
+    why += f" What it has come to: {child.answer}" if child.answer else ""
     error = ToolError(
         error=f"child_{child.status}",
         message=f"The conversation that carried out the skill {skill} {_ENDED[child.status]}{why}",
         fix="Go about it in another way, or tell the user why it was not done.",
     )
-    return CallResult(status="tool_error", shown=shown_to_model(error), tail=output_tail(error))
+    return CallResult(status="tool_error", shown=shown_to_model(error), tail=output_tail(error), **used)
 
 
 def _script_of(script: dict[str, Any], skill: str) -> dict[str, Any]:
