@@ -104,8 +104,11 @@ def _refusal(conversation: Conversation, run: ToolRun, left: int | None) -> Tool
 
 def calls_made(conversation: Conversation) -> int:
     """With those that are still to be made, and those of its children."""
-    own = sum(run.sends > 0 or run.status is None for run in conversation.runs)
-    return own + sum(run.child_calls for run in conversation.runs)
+    return sum(_made(run) + run.child_calls for run in conversation.runs)
+
+
+def _made(run: ToolRun) -> bool:
+    return run.sends > 0 or run.status is None
 
 
 def calls_left(conversation: Conversation) -> int | None:
@@ -123,7 +126,7 @@ def child_limits(parent: Conversation, now: float) -> Limits | None:
     """Of a child that begins now: an equal share of what is left to its parent for each of the turn's calls that may
     fork, however far the others have come. None: that is nothing."""
     limits, turn = parent.spec.limits, [run for run in parent.runs if run.ref.turn == parent.turn]
-    sharers = max(1, sum((run.tool or run.name) == ACTIVATE.tool and run.sends > 0 for run in turn))
+    sharers = max(1, sum((run.tool or run.name) == ACTIVATE.tool and _made(run) for run in turn))
     usage = parent.usage
     for run in turn:
         usage = usage.minus(run.child_usage)
