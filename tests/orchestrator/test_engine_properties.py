@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -125,7 +126,8 @@ def draw_event(data: st.DataObject, story: Story) -> Event:
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_any_sequence_of_events_keeps_the_transcript_whole_and_ends_once(data: st.DataObject) -> None:
-    story = Story(queued(**data.draw(LIMITS, "limits")))
+    limits: dict[str, Any] = data.draw(LIMITS, "limits")
+    story = Story(queued(**limits))
     for _ in range(data.draw(st.integers(0, 25), "length")):
         story.happen(draw_event(data, story))
     story.happen(CancelRequested())
