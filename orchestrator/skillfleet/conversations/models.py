@@ -135,8 +135,9 @@ class Conversation(ConversationModel):
 
     @property
     def closes_at(self) -> float:
-        """From here on there is only time for a last turn."""
-        return self.deadline if self.closing else self.deadline - self.spec.limits.reserve_s
+        """From here on there is only time for a last turn, where it runs and has none yet."""
+        closes = self.status == "running" and self.closing is None
+        return self.deadline - self.spec.limits.reserve_s if closes else self.deadline
 
     @property
     def dead(self) -> tuple[ToolRun, ...]:
