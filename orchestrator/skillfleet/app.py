@@ -113,6 +113,7 @@ def make_driver(
         catalogs=catalogs,
         description_budget=settings.skill_description_budget,
         queue_timeout_s=settings.queue_timeout_s,
+        parallel_calls=settings.parallel_calls,
         known=known_models(settings),
         executions=CeleryResults(lambda: make_celery(settings, queue=queue)).execution,
         file=ShownFiles(ArtifactStore.of(settings)).read,

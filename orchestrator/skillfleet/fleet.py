@@ -84,6 +84,10 @@ class Fleet:
         skills: Sequence[str] | None = None,
         timeout: float | None = None,
         max_turns: int | None = None,
+        max_tool_calls: int | None = None,
+        max_input_tokens: int | None = None,
+        max_output_tokens: int | None = None,
+        max_cost: float | None = None,
         idempotency_key: str | None = None,
         continues: str | None = None,
         tenant: str | None = None,
@@ -98,7 +102,8 @@ class Fleet:
 
         `model`: a name of the provider's, `scripted:FILE`, or `replay:FILE`, whose prompt is the recorded one where
         `prompt` is empty. `schema`: the JSON Schema that the answer has to fit, a pydantic model class, or a file;
-        the report then has its `data`. `record`: so that `record` can tell it. `timeout`: seconds of wall time.
+        the report then has its `data`. `record`: so that `record` can tell it. `timeout`: seconds of wall time;
+        `max_turns` to `max_cost`: further limits, in tokens and by the prices of the models.
         `idempotency_key`: the tenant's second submission with the same one gives the id of the first. `continues`:
         the ended one whose history, activated skills, limits and files it has. `tenant`: for whom ("default");
         tenants share the fleet alike. `priority` among the tenant's own: 1, which comes first, to 10 (5). `images`:
@@ -110,7 +115,9 @@ class Fleet:
         """
         given = {
             "prompt": prompt, "model": model, "system": system, "skills": tuple(skills) if skills else None,
-            "timeout": timeout, "max_turns": max_turns, "idempotency_key": idempotency_key,
+            "timeout": timeout, "max_turns": max_turns, "max_tool_calls": max_tool_calls,
+            "max_input_tokens": max_input_tokens, "max_output_tokens": max_output_tokens, "max_cost": max_cost,
+            "idempotency_key": idempotency_key,
             "tenant": tenant, "priority": priority, "images": images, "files": files,
             "schema": schema, "record": record,
         }  # fmt: skip
@@ -128,7 +135,7 @@ class Fleet:
         rest = iter(submissions)
         while chunk := list(islice(rest, BATCH_CHUNK)):
             specs = [one.spec() for one in chunk]
-            serving = self._access.serving(detach=detach, models={spec.model for spec in specs})
+            serving = self._access.serving(*specs, detach=detach)
             hand_in(self.settings, (file for one in chunk for file in one.handed))
             yield from (accepted.id for accepted in serving.submit(*specs))
 
@@ -261,7 +268,7 @@ class Fleet:
         return self._access.look_after()
 
     def _accept(self, spec: ConversationSpec, detach: bool, handed: Iterable[HandedFile] = ()) -> str:
-        serving = self._access.serving(detach=detach, models=[spec.model])
+        serving = self._access.serving(spec, detach=detach)
         hand_in(self.settings, handed)
         return serving.submit(spec)[0].id
 

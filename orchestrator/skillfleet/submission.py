@@ -22,12 +22,21 @@ TENANT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 OPTIONS = {
     "timeout": "--timeout",
     "max_turns": "--max-turns",
+    "max_tool_calls": "--max-tool-calls",
+    "max_input_tokens": "--max-input-tokens",
+    "max_output_tokens": "--max-output-tokens",
+    "max_cost": "--max-cost",
     "idempotency_key": "--idempotency-key",
     "tenant": "--tenant",
     "priority": "--priority",
     "schema": "--schema",
 }
 NAMES = OPTIONS | {"images": "--image", "files": "--file", "prompt": "the prompt", "system": "the system prompt"}
+LIMITS = {
+    "timeout": "timeout_s",
+    **{name: name for name in ("max_turns", "max_tool_calls", "max_input_tokens", "max_output_tokens", "max_cost")},
+}
+"""Fields of a submission, by those of Limits that they set."""
 
 
 def _text(value: object) -> object:
@@ -56,10 +65,11 @@ Text = Annotated[str, BeforeValidator(_text)]
 
 class Submission(BaseModel):
     """One conversation as it is asked for. `model`: a name of the provider's, or `scripted:FILE`; empty: the
-    orchestrator's own. `timeout`: seconds of wall time. `tenant`: for whom; tenants share the fleet alike. `priority`
-    among the tenant's own: 1, which comes first, to 10. `answer_schema` (given as `schema`): the JSON Schema that the
-    answer has to fit, a file of it, or a pydantic model class. `record`: so that it can be recorded. `images`: for
-    the model, and for scripts; `files`: for scripts; as `read_handed` has checked them."""
+    orchestrator's own. `timeout`: seconds of wall time; `max_cost`: by the prices of the models. `tenant`: for whom;
+    tenants share the fleet alike. `priority` among the tenant's own: 1, which comes first, to 10. `answer_schema`
+    (given as `schema`): the JSON Schema that the answer has to fit, a file of it, or a pydantic model class.
+    `record`: so that it can be recorded. `images`: for the model, and for scripts; `files`: for scripts; as
+    `read_handed` has checked them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -69,6 +79,10 @@ class Submission(BaseModel):
     skills: Annotated[tuple[Text, ...], Field(strict=False)] | None = None
     timeout: float | None = None
     max_turns: int | None = None
+    max_tool_calls: int | None = None
+    max_input_tokens: int | None = None
+    max_output_tokens: int | None = None
+    max_cost: float | None = None
     idempotency_key: Annotated[str, BeforeValidator(_key)] | None = None
     tenant: Annotated[str, BeforeValidator(_tenant)] | None = None
     priority: Annotated[int, Field(ge=1, le=10)] | None = None
@@ -100,13 +114,13 @@ class Submission(BaseModel):
         return asked
 
     def limits(self, inherited: Limits) -> Limits:
-        given = {"timeout_s": self.timeout, "max_turns": self.max_turns}
-        named = {name: value for name, value in given.items() if value is not None}
+        given = {option: getattr(self, option) for option in LIMITS}
+        named = {LIMITS[option]: value for option, value in given.items() if value is not None}
         try:
             return Limits.model_validate(inherited.model_dump() | named)
         except ValidationError as wrong:
             problem = wrong.errors(include_url=False)[0]
-            option = {"timeout_s": "timeout", "max_turns": "max_turns"}[str(problem["loc"][0])]
+            option = next(option for option in LIMITS if LIMITS[option] == problem["loc"][0])
             raise BadRequestError(f"{OPTIONS[option]}: {problem['msg']}") from None
 
     def spec(self) -> ConversationSpec:

@@ -222,7 +222,7 @@ def test_a_call_that_stands_nowhere_is_found_at_the_next_look(world: World) -> N
     commit_steps(world, claim, Submitted(), due_in=None)
     stored = world.ledger.load("old")
     assert stored is not None
-    run = ToolRun(ref=CallRef(conversation_id="old", turn=0, index=0), tool_call_id="a", name="list_skills")
+    run = ToolRun(ref=CallRef(conversation_id="old", turn=0, index=0), tool_call_id="a", name="list_skills", sends=1)
     world.ledger.commit(claim.fence, stored.model_copy(update={"runs": (run,)}), [], claim.now)
     assert claimed(world).released == ("old.0.0",)
 

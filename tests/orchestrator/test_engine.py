@@ -189,15 +189,6 @@ def test_a_tool_that_was_not_offered_is_not_run() -> None:
     assert "run_python_script" not in shown(tool_messages(asked)[0])["fix"]
 
 
-def test_the_last_turn_is_carried_out_and_then_the_conversation_expires() -> None:
-    calling = awaiting_calls(list_skills(), max_turns=1)
-    ended, effects = step(calling, finished("1.0"), NOW)
-    assert effects == [Finish("expired")]
-    assert ended.error is not None
-    assert (ended.error.code, "--max-turns" in ended.error.fix) == ("max_turns", True)
-    assert transcript_problem(ended.messages) is None
-
-
 def test_an_answer_in_the_last_turn_counts() -> None:
     assert after(awaiting_model(max_turns=1), says("42")).status == "completed"
     two = after(awaiting_calls(list_skills(), max_turns=2), finished("1.0"))
@@ -208,8 +199,8 @@ def test_wrong_calls_alone_reach_the_limit_of_turns_too() -> None:
     conversation = awaiting_model(max_turns=3)
     for turn in range(3):
         conversation = after(conversation, asks(call("rm_rf", str(turn))))
-    assert conversation.error is not None
-    assert (conversation.status, conversation.turn, conversation.error.code) == ("expired", 3, "max_turns")
+    assert conversation.closing is not None
+    assert (conversation.status, conversation.turn, conversation.closing.code) == ("running", 3, "max_turns")
 
 
 def test_the_deadline_is_named_with_its_option() -> None:

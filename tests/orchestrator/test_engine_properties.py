@@ -3,11 +3,13 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conversation_steps import NOW, asks, call, finished, list_skills, queued, run_python, says
 
+from skillfleet.conversations.budgets import calls_made
 from skillfleet.conversations.ending import pending
 from skillfleet.conversations.engine import step
 from skillfleet.conversations.limits import Problem
@@ -26,6 +28,7 @@ from skillfleet.conversations.moves import (
     Resumed,
     RunTool,
     Submitted,
+    TimeShort,
     ToolFailed,
     ToolLost,
     ToolUnstarted,
@@ -43,6 +46,11 @@ MAKES: list[Callable[[str], ToolCall]] = [
     lambda name: call(EXTRACT.tool, name),
 ]
 TOOL_CALLS = st.sampled_from(MAKES)
+PARALLEL = 2
+LIMITS = st.fixed_dictionaries(
+    {"max_turns": st.integers(1, 5)},
+    optional={"max_tool_calls": st.integers(0, 5), "max_output_tokens": st.integers(1, 6)},
+)
 
 
 @dataclass
@@ -60,7 +68,7 @@ class Story:
 
     def happen(self, event: Event) -> None:
         before = self.now
-        self.now, effects = step(before, event, NOW)
+        self.now, effects = step(before, event, NOW, PARALLEL)
         self.effects += effects
         self.told += changes(before, self.now, effects)
         check_step(before, self.now, effects)
@@ -77,6 +85,13 @@ def check_step(before: Conversation, now: Conversation, effects: list[Effect]) -
     assert not asked or pending(now)
     assert all(effect.run in now.out for effect in effects if isinstance(effect, RunTool))
     assert sum(isinstance(effect, Finish) for effect in effects) == (now.terminal and not before.terminal)
+    assert now.closing is None or before.closing in (None, now.closing)
+    assert now.turn <= now.spec.limits.max_turns + (now.closing is not None)
+    most = now.spec.limits.max_tool_calls
+    assert most is None or calls_made(now) <= most
+    assert sum(run.sends > 0 for run in now.out) <= PARALLEL
+    assert now.status == "paused" or not now.unsent or any(run.sends for run in now.out)
+    assert not now.closing or now.terminal or not now.out
     for run in now.runs:
         assert run.losses <= MAX_STARTS
         assert run.status or run.effects != "unsafe"
@@ -86,7 +101,7 @@ def check_step(before: Conversation, now: Conversation, effects: list[Effect]) -
 def draw_event(data: st.DataObject, story: Story) -> Event:
     keys = [f"{turn}.{index}" for turn in range(3) for index in range(3)]
     key = data.draw(st.sampled_from([run.key for run in story.now.out] * 5 + keys), "key")
-    calls = st.lists(TOOL_CALLS, min_size=1, max_size=3)
+    calls = st.lists(TOOL_CALLS, min_size=1, max_size=4)
     makes: list[Callable[[], Event]] = [
         lambda: asks(*(story.new_call(make) for make in data.draw(calls, "calls"))),
         lambda: finished(key),
@@ -102,6 +117,7 @@ def draw_event(data: st.DataObject, story: Story) -> Event:
         Paused,
         Resumed,
         CancelRequested,
+        TimeShort,
         DeadlinePassed,
     ]
     return data.draw(st.sampled_from([makes[0]] * 3 + makes), "event")()
@@ -110,7 +126,8 @@ def draw_event(data: st.DataObject, story: Story) -> Event:
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_any_sequence_of_events_keeps_the_transcript_whole_and_ends_once(data: st.DataObject) -> None:
-    story = Story(queued(max_turns=data.draw(st.integers(1, 5), "max_turns")))
+    limits: dict[str, Any] = data.draw(LIMITS, "limits")
+    story = Story(queued(**limits))
     for _ in range(data.draw(st.integers(0, 25), "length")):
         story.happen(draw_event(data, story))
     story.happen(CancelRequested())

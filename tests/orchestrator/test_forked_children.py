@@ -231,7 +231,7 @@ def test_the_child_has_what_is_left_of_the_parent_s_time() -> None:
     parent = waiting_parent()
     (start,) = last_effects(parent, FORKED, now=NOW + 100)
     assert isinstance(start, StartChild)
-    assert start.spec.limits.timeout_s == pytest.approx(parent.deadline - NOW - 100)
+    assert start.spec.limits.timeout_s == pytest.approx(parent.closes_at - NOW - 100)
 
 
 def test_a_clock_that_was_set_back_gives_the_child_no_more_time_than_its_parent_had() -> None:

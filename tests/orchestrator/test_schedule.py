@@ -21,6 +21,7 @@ from skillfleet.conversations.moves import (
     DeadlinePassed,
     Event,
     Submitted,
+    TimeShort,
     ToolFailed,
     ToolFinished,
     ToolLost,
@@ -91,7 +92,8 @@ def test_what_came_in_counts_before_the_end() -> None:
 
 def test_the_deadline_counts_from_acceptance() -> None:
     conversation = awaiting_model(timeout_s=90)
-    assert seen(conversation, {}, now=NOW + 89.9) == []
+    assert seen(conversation, {}, now=NOW + 71.9) == []
+    assert seen(conversation, {}, now=NOW + 72.1) == seen(conversation, {}, now=NOW + 89.9) == [TimeShort()]
     assert seen(conversation, {}, now=NOW + 90) == [DeadlinePassed()]
 
 

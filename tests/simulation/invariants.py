@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from skillfleet.conversations.budgets import calls_made, closing_message
 from skillfleet.conversations.lost_calls import MAX_STARTS
 from skillfleet.conversations.memory_store import MemoryStore
 from skillfleet.conversations.messages import Message, transcript_problem
@@ -12,7 +13,7 @@ from skillfleet.conversations.models import TERMINAL, Conversation
 from skillfleet.events import Entry
 from skillfleet_workers.wire.contract import CallRef
 
-from .stories import RETRIES, undisturbed
+from .stories import PARALLEL, REPLY_TOKENS, RETRIES, undisturbed
 from .violations import claim_that
 
 Answer = TypeVar("Answer")
@@ -63,7 +64,7 @@ class Invariants:
         places = (name in self._store.due) + (name in self._store.ready)
         claim_that(places == (not position.terminal), "8: what is open is due, now or some time", (name, places))
         self._look_at_places(position)
-        claim_that(position.turn <= position.spec.limits.max_turns, "10: no turn beyond the limit", name)
+        _look_at_budgets(position)
         waits = bool(position.out)
         problem = transcript_problem(record.messages)
         claim_that((problem is not None) == waits, "6: every call has its one tool message", (name, problem))
@@ -162,24 +163,45 @@ class Invariants:
         claim_that(set(record.results) == {run.key for run in ended.runs}, "3: every call has its result", name)
         forked = {run.key for run in ended.runs if run.child}
         claim_that(set(record.begun) <= set(record.ended) == forked, "every child's end is told", (name, forked))
-        paid = record.asked - ended.turn - (ended.status in ("failed", "expired", "cancelled"))
+        cut = ended.closing is not None and ended.closing.code == "timeout"
+        paid = record.asked - ended.turn - (ended.status in ("failed", "expired", "cancelled")) - cut
         claim_that(paid <= disturbances, "10: what is paid in vain", (name, record.asked, ended.turn))
         _same_transcript(ended)
+
+
+def _look_at_budgets(position: Conversation) -> None:
+    limits, closing = position.spec.limits, position.closing is not None
+    claim_that(position.turn <= limits.max_turns + closing, "10: one turn beyond the limit", position.id)
+    calls = limits.max_tool_calls
+    claim_that(calls is None or calls_made(position) <= calls, "10: no call beyond the limit", position.id)
+    own = position.usage.output_tokens - sum(run.child_usage.output_tokens for run in position.runs)
+    most = limits.max_output_tokens
+    claim_that(
+        most is None or own < most + REPLY_TOKENS * (1 + closing), "10: cost <= budget + one turn", position.id
+    )
+    out = sum(run.sends > 0 for run in position.out)
+    claim_that(out <= PARALLEL, "few calls are out at once", (position.id, out))
 
 
 def _same_transcript(ended: Conversation) -> None:
     """9, up to where it was cut short, and but for calls that were lost with their worker."""
     calm = undisturbed(ended.spec)
+    budget = any(most is not None for most in (ended.spec.limits.max_tool_calls, ended.spec.limits.max_output_tokens))
+    cut = closing_message(ended.closing) if ended.closing and ended.closing.code == "timeout" else None
     fates = {run.tool_call_id: run.status for run in ended.runs}
     for told, expected in zip(ended.messages, calm.messages, strict=False):
         excused = told.role == "tool" and fates[told.tool_call_id or ""] in ("lost", "cancelled")
         # A parent that was paused has more time than the child that it waits for.
         excused |= told.role == "tool" and '"child_expired"' in (told.content or "")
+        if told == cut or (excused and budget and told != expected):
+            return  # what it was spared, or its child was, is there for the next turns
         same = told == expected or (excused and told.tool_call_id == expected.tool_call_id)
         claim_that(same, "9: the transcript of an undisturbed run", (ended.id, told, expected))
     whole = ended.status == calm.status and ended.error == calm.error
     claim_that(
         whole or ended.status in ("cancelled", "expired"), "9: the end of an undisturbed run", (ended.id, ended.error)
     )
-    claim_that(not whole or len(ended.messages) == len(calm.messages), "9: as long as an undisturbed run", ended.id)
+    missing = [message.role for message in calm.messages[len(ended.messages) :]]
+    last_turn = ended.closing is not None and missing.count("assistant") == 1
+    claim_that(not whole or not missing or last_turn, "9: as long as an undisturbed run", ended.id)
     claim_that(ended.status != "completed" or ended.answer == calm.answer, "9: the answer", ended.id)

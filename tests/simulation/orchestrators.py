@@ -17,7 +17,7 @@ from skillfleet.events import Told
 from skillfleet.llm.base import Hear, ModelReply, ModelRequest, deaf
 
 from .place import Place
-from .stories import written_reply
+from .stories import PARALLEL, written_reply
 from .world import Fibre, Process
 
 DEAF_S = 0.01
@@ -159,6 +159,7 @@ class Orchestrator:
             self,
             slots=place.slots,
             clock=lambda: place.world.now - started,
+            parallel_calls=PARALLEL,
         )
         self.driver.make_room()
         self.process.spawn(self._run)

@@ -11,7 +11,7 @@ from tests.conversation_steps import make_spec
 from tests.forked_skills import RESEARCH
 
 from skillfleet.conversations.engine import step
-from skillfleet.conversations.limits import Limits, Problem
+from skillfleet.conversations.limits import Limits, Problem, Usage
 from skillfleet.conversations.messages import Message
 from skillfleet.conversations.models import Conversation, ConversationSpec
 from skillfleet.conversations.moves import (
@@ -34,6 +34,10 @@ FLAKY = "succeeds when it is run again"
 FORKING = ("research", "review")
 """Skills that child conversations carry out."""
 TENANTS = ("ann", "ann", "bob", "cy")
+PARALLEL = 3
+"""Most calls of a conversation that are out at once."""
+REPLY_TOKENS = 5
+"""Of each reply of a model."""
 RETRIES = 1
 """How often a flaky script is run again after it failed."""
 OUTAGE = Problem(code="model_unavailable", message="The provider is down.")
@@ -73,6 +77,8 @@ def tell_story(number: int, random: Random, span_s: float) -> Story:
     limits = Limits(
         timeout_s=random.uniform(1, span_s) if hurried else PATIENT_S,
         max_turns=random.choice([1, 2, 3]) if random.random() < 0.1 else 30,
+        max_tool_calls=random.choice([0, 1, 3, 6]) if random.random() < 0.1 else None,
+        max_output_tokens=REPLY_TOKENS * random.choice([1, 2, 4]) if random.random() < 0.1 else None,
     )
     asked: dict[str, Any] = {"id": f"c{number}", "idempotency_key": f"key {number}"}
     asked |= {"tenant": random.choice(TENANTS), "priority": random.choice([1, 5, 5, 10])}
@@ -91,7 +97,7 @@ def _replies(random: Random, turns: int, answer: str, *, forking: float) -> list
 def _calling(random: Random, turn: int, forking: float) -> dict[str, Any]:
     repeats = random.random() < 0.2
     calls = []
-    for index in range(random.choice([1, 1, 2, 3])):
+    for index in range(random.choice([1, 1, 2, 3]) if random.random() < 0.9 else 2 * PARALLEL + 1):
         name, arguments = random.choice(
             [
                 ("list_skills", "{}"),
@@ -140,7 +146,8 @@ def written_reply(spec: ConversationSpec, messages: tuple[Message, ...]) -> Mode
     if "fails" in written:
         return OUTAGE
     message = {"content": written.get("text"), "tool_calls": written.get("calls")}
-    reply = read_reply(json.dumps({"choices": [{"message": message}]}).encode(), messages)
+    usage = {"prompt_tokens": 10, "completion_tokens": REPLY_TOKENS}
+    reply = read_reply(json.dumps({"choices": [{"message": message}], "usage": usage}).encode(), messages)
     assert isinstance(reply, ModelReply), reply
     return reply
 
@@ -161,7 +168,8 @@ def undisturbed(spec: ConversationSpec) -> Conversation:
             conversation, effects = step(conversation, done, spec.created_at)
             for child in (effect.spec for effect in effects if isinstance(effect, StartChild)):
                 ended = outcome(undisturbed(child.model_copy(update={"created_at": spec.created_at})))
-                told = ChildFinished(run.key, ended.status, ended.shown)
+                usage = Usage.model_validate(ended.usage)
+                told = ChildFinished(run.key, ended.status, ended.shown, usage=usage, calls=ended.calls)
                 conversation, _ = step(conversation, told, spec.created_at)
         if conversation.terminal:
             return conversation

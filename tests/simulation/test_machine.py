@@ -13,7 +13,15 @@ from tests.simulation.invariants import Invariants
 from tests.simulation.orchestrators import SimulatedLedger
 from tests.simulation.place import BellStore, Place
 from tests.simulation.run import TROUBLE_S
-from tests.simulation.stories import poisonous, shown_for, tell_story, told_effects, told_governing, written_reply
+from tests.simulation.stories import (
+    PARALLEL,
+    poisonous,
+    shown_for,
+    tell_story,
+    told_effects,
+    told_governing,
+    written_reply,
+)
 from tests.simulation.weather import Weather
 from tests.simulation.world import Process, World
 
@@ -57,7 +65,7 @@ class Machine(RuleBasedStateMachine):
         self.place = Place(self.world, Weather(), store, Invariants(store, ROOM), room=ROOM)
         self.ledger, self.calls = MemoryLedger(store), MemoryCallLedger(store)
         doored = DeafLedger(self.place, Process(self.world, "o"), MemoryLedger(store))
-        self.driver = Driver(doored, Writer, self, slots=1000, clock=self.world.clock)
+        self.driver = Driver(doored, Writer, self, slots=1000, clock=self.world.clock, parallel_calls=PARALLEL)
         self.driver.make_room()
         self.taken: list[Claim] = []
         self.hints: list[CallMessage] = []

@@ -15,7 +15,7 @@ from skillfleet_workers.wire.printable import printable
 from skillfleet_workers.wire.shown import short
 
 from ..conversations.dead import DeadReport
-from ..conversations.limits import Divergence
+from ..conversations.limits import Divergence, Usage
 from ..conversations.report import ArtifactReport, Report
 from ..events import Entry
 from .saying import Saying, last_lines, tail
@@ -194,7 +194,7 @@ def ending(report: Report) -> str:
     """One line that says how it ended, and where to look on."""
     calls = f"{len(report.tool_calls)} tool calls" if len(report.tool_calls) != 1 else "1 tool call"
     turns = f"{report.turns} turns" if report.turns != 1 else "1 turn"
-    line = f"{report.status} in {report.elapsed_ms / 1000:.1f} s: {turns}, {calls} ({report.id})"
+    line = f"{report.status} in {report.elapsed_ms / 1000:.1f} s: {turns}, {calls}{_used(report.usage)} ({report.id})"
     if report.artifacts:
         files = "1 file" if len(report.artifacts) == 1 else f"{len(report.artifacts)} files"
         line = f"{line}\n{files}: skillfleet artifacts {report.id}"
@@ -212,6 +212,11 @@ def divergence_lines(divergences: Sequence[Divergence]) -> list[str]:
     ]
     left = len(divergences) - DIVERGENCE_LINES
     return [*lines, f"and in {left} more places (--json tells them)"] if left > 0 else lines
+
+
+def _used(usage: Usage) -> str:
+    tokens = f", {usage.input_tokens} tokens in, {usage.output_tokens} out" if usage.input_tokens else ""
+    return f"{tokens}, cost {usage.cost:.6g}" if usage.cost else tokens
 
 
 def conversations_table(reports: Sequence[Report]) -> Table:

@@ -8,21 +8,27 @@ from skillfleet_workers.wire.published import Snapshot
 
 from ..llm.base import Hear, LanguageModel, ModelReply, ModelRequest, deaf, no_files
 from ..llm.divergence import digests
-from ..llm.facts import KnownModels
+from ..llm.facts import KnownModels, ModelFacts, cost
 from ..llm.failures import CONTEXT_EXCEEDED
 from ..llm.prompts import with_catalog
 from ..settings import DESCRIPTION_BUDGET
 from ..tools.catalog import catalog_of
 from ..tools.definitions import offered
+from .budgets import output_left
 from .limits import Problem, Usage
 from .models import Conversation, ConversationSpec
-from .moves import DeadlinePassed, Event, ModelFailed, ModelReplied
+from .moves import DeadlinePassed, Event, ModelFailed, ModelReplied, TimeShort
 from .outputs import Executions, no_executions, outputs_for
 from .pictures import with_newest_images
 from .recorded import Asked
 from .trimming import MOST_TRIMS, as_shown, trimmed_for, trimmed_harder
 
 MOST_TEXTS = 64
+AT_ONCE_S = 0.1
+"""So long before its time is over a model may give up."""
+
+TIMED_OUT = "model_timeout"
+
 UNKNOWN_MODEL = ("model_not_found", "model_not_configured", "model_bad_request")
 
 log = logging.getLogger(__name__)
@@ -44,8 +50,8 @@ class Catalogs(Protocol):
 
 class Asking:
     """`catalogs` None: nobody tells of skills, and models find them by their tools alone. `budget`: most characters
-    of the catalog that a model is shown. `executions`: what `read_output` reads. `file`: as a ModelRequest has it.
-    Safe to share between threads."""
+    of the catalog that a model is shown. `known`: what models take and cost. `executions`: what `read_output` reads.
+    `file`: as a ModelRequest has it. Safe to share between threads."""
 
     def __init__(
         self,
@@ -76,50 +82,68 @@ class Asking:
         model = self._models(spec)
         if isinstance(model, Problem):
             return ModelFailed(_told_with_skill(model, conversation))
+        facts = self._known.facts(spec.model)
+        if problem := unpriced(spec, facts):
+            return ModelFailed(_told_with_skill(problem, conversation))
         snapshot = self._snapshot(conversation)
-        left = conversation.deadline - now
+        catalog = self._catalog(conversation, snapshot)
         started = self._clock()
-        shown, request, answer = self._fitting(model, conversation, self._catalog(conversation, snapshot), left, hear)
-        if self._clock() - started >= left:
+        left_s = conversation.closes_at - now
+        shown, request, answer = self._fitting(model, conversation, catalog, left_s, facts, hear)
+        now += self._clock() - started
+        if now >= conversation.deadline:
             return DeadlinePassed()
-        if isinstance(answer, Problem):
-            return ModelFailed(_told_with_skill(answer, conversation))
-        return ModelReplied(
-            answer.message,
-            answer.usage,
-            snapshot,
-            trimmed=shown.trimmed,
-            outputs=outputs_for(answer.message, shown, self._executions),
-            divergences=answer.divergences,
-            asked=_asked(conversation, request, answer.usage) if spec.record else None,
-        )
+        if isinstance(answer, ModelReply):
+            usage = _priced(answer.usage, facts)
+            return ModelReplied(
+                answer.message,
+                usage,
+                snapshot,
+                trimmed=shown.trimmed,
+                outputs=outputs_for(answer.message, shown, self._executions),
+                divergences=answer.divergences,
+                asked=_asked(conversation, request, usage) if spec.record else None,
+            )
+        early_s = AT_ONCE_S if answer.code == TIMED_OUT else 0.0
+        if now >= conversation.closes_at - early_s:
+            return DeadlinePassed() if conversation.closes_at == conversation.deadline else TimeShort()
+        return ModelFailed(_told_with_skill(answer, conversation))
 
     def _fitting(
-        self, model: LanguageModel, conversation: Conversation, catalog: str, left_s: float, hear: Hear
+        self,
+        model: LanguageModel,
+        conversation: Conversation,
+        catalog: str,
+        left_s: float,
+        facts: ModelFacts,
+        hear: Hear,
     ) -> tuple[Conversation, ModelRequest, ModelReply | Problem]:
         """The conversation with as much of it trimmed as its model took, what the model was asked so, and what it
         said."""
-        give_up, room = self._clock() + left_s, self._known.facts(conversation.model).room
+        give_up = self._clock() + left_s
         tools = offered(conversation, activates=bool(catalog))
-        place: int | None = trimmed_for(conversation, tools, catalog, room)
+        place: int | None = trimmed_for(conversation, tools, catalog, facts.room)
         times = 0
         while True:
             shown = conversation.model_copy(update={"trimmed": place})
-            request = self._request(shown, catalog, give_up - self._clock())
+            request = self._request(shown, catalog, give_up - self._clock(), facts)
             answer = model.reply(request, hear)
             if not (isinstance(answer, Problem) and answer.code == CONTEXT_EXCEEDED) or times == MOST_TRIMS:
                 return shown, request, answer
             times += 1
-            place = trimmed_harder(conversation, tools, catalog, room, times, shown.trimmed)
+            place = trimmed_harder(conversation, tools, catalog, facts.room, times, shown.trimmed)
             if place is None:
                 return shown, request, answer
 
-    def _request(self, conversation: Conversation, catalog: str, left_s: float) -> ModelRequest:
+    def _request(self, conversation: Conversation, catalog: str, left_s: float, facts: ModelFacts) -> ModelRequest:
         schema = conversation.spec.answer_schema
+        output = output_left(conversation)
         return ModelRequest(
             messages=with_catalog(with_newest_images(as_shown(conversation)), catalog, schema),
             tools=offered(conversation, activates=bool(catalog)),
             timeout_s=max(0.001, left_s),
+            may_call=conversation.closing is None,
+            max_output_tokens=output if output is not None and output < facts.max_output else None,
             schema=schema,
             file=self._file,
         )
@@ -156,6 +180,22 @@ def _asked(conversation: Conversation, request: ModelRequest, usage: Usage) -> A
         messages=len(request.messages),
         usage=usage,
     )
+
+
+def unpriced(spec: ConversationSpec, facts: ModelFacts) -> Problem | None:
+    """Why what it costs cannot be held against its limit."""
+    if spec.limits.max_cost is None or spec.script is not None or facts.prices is not None:
+        return None
+    name = spec.model or "the default model"
+    return Problem(
+        code="model_without_prices",
+        message=f"The prices of {name} are not known, and so --max-cost cannot be kept.",
+        fix="Write them into a file and name it in SKILLFLEET_MODELS_FILE (docs/models.md), or leave out --max-cost.",
+    )
+
+
+def _priced(usage: Usage, facts: ModelFacts) -> Usage:
+    return usage if usage.cost else usage.model_copy(update={"cost": cost(facts, usage)})
 
 
 def _told_with_skill(problem: Problem, conversation: Conversation) -> Problem:

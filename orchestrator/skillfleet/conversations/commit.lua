@@ -66,11 +66,14 @@ for _, call in ipairs(release(queue, rooms, look_ms, id)) do
   answer[#answer + 1], soon = call, soon or parts_of(call) == id
 end
 
+-- Of the children that it waited for, those that it waits for no more have ended, or are to.
+local children = redis.call('HGET', KEYS[1], 'children') or ''
+end_children(id, held[15] or '', children)
+
 local turned = (held[8] ~= false) ~= (status == 'paused')
 if terminal(status) then
   if redis.call('ZREM', due, id) == 0 then not_ready(due, tenant, id) end
   redis.call('XADD', KEYS[5], '*', 'status', status)
-  end_children(id, held[15] or '')
   if held[16] then end_child(held[16], id, status, redis.call('HGET', KEYS[1], 'outcome')) end
   for _, i in ipairs({1, 2, 3, 5}) do redis.call('EXPIRE', KEYS[i], tonumber(ARGV[7])) end
   redis.call('EXPIRE', live_key(id), LIVE_ENDED_S)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .activations import activated_at, at_rest, inherited
+from .budgets import closing_message
 from .limits import Problem
 from .messages import Message, transcript_problem
 from .models import Conversation, ConversationSpec
@@ -17,7 +18,8 @@ def continued(parent: Conversation, child_id: str, prompt: str) -> ConversationS
     """All that was said, and a new prompt, which no skill governs."""
     if not parent.terminal:
         return _still_open(parent)
-    return _child(parent, child_id, _whole(parent.messages), parent.scripts, at_rest(parent.activated), prompt)
+    history = _whole(_unclosed(parent))
+    return _child(parent, child_id, history, parent.scripts, at_rest(parent.activated), prompt)
 
 
 def retried(parent: Conversation, child_id: str) -> ConversationSpec | Problem:
@@ -30,7 +32,7 @@ def retried(parent: Conversation, child_id: str) -> ConversationSpec | Problem:
             message=f"{parent.id} has answered.",
             fix=f"Go on from it with `skillfleet submit --continue {parent.id} PROMPT`, or fork it.",
         )
-    turn = min((run.ref.turn - 1 for run in parent.runs if run.status in _LOST), default=parent.turn)
+    turn = min((run.ref.turn - 1 for run in parent.runs if run.status in _LOST), default=_last_working(parent))
     last = parent.messages[-1]
     if parent.turn and last.role == "assistant" and not last.tool_calls:
         turn = min(turn, parent.turn - 1)
@@ -48,7 +50,7 @@ def forked(parent: Conversation, child_id: str, turn: int, prompt: str) -> Conve
 
 
 def _up_to(parent: Conversation, child_id: str, turn: int, prompt: str | None = None) -> ConversationSpec:
-    own = parent.messages[len(parent.spec.opening) :]
+    own = _unclosed(parent)[len(parent.spec.opening) :]
     starts = [place for place, message in enumerate(own) if message.role == "assistant"]
     kept = own[: starts[turn]] if turn < len(starts) else own
     history = _whole((*parent.spec.opening, *kept))
@@ -85,6 +87,20 @@ def _scripts_at(parent: Conversation, turn: int) -> tuple[OfferedScript, ...]:
     read = {run.skill for run in parent.runs if run.ref.turn <= turn}
     inherited = {script.name for script in parent.spec.scripts}
     return tuple(script for script in parent.scripts if script.name in inherited or script.skill_name in {"", *read})
+
+
+def _unclosed(parent: Conversation) -> tuple[Message, ...]:
+    """Without the message that told it to sum up: who goes on may call tools again."""
+    told = closing_message(parent.closing) if parent.closing else None
+    return tuple(message for message in parent.messages if message != told)
+
+
+def _last_working(parent: Conversation) -> int:
+    """Its last turn but for the one that summed up."""
+    if parent.closing is None:
+        return parent.turn
+    place = parent.messages.index(closing_message(parent.closing))
+    return parent.turn - sum(message.role == "assistant" for message in parent.messages[place:])
 
 
 def _whole(messages: Sequence[Message]) -> tuple[Message, ...]:

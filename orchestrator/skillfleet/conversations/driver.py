@@ -12,7 +12,7 @@ import redis
 from ..events import changes
 from ..llm.base import no_files
 from ..llm.facts import KnownModels
-from ..settings import DESCRIPTION_BUDGET
+from ..settings import DESCRIPTION_BUDGET, PARALLEL_CALLS
 from .asking import Asking, Catalogs, Models
 from .children import start_children
 from .ending import pending
@@ -50,11 +50,12 @@ class Driver:
         catalogs: Catalogs | None = None,
         description_budget: int = DESCRIPTION_BUDGET,
         queue_timeout_s: float = QUEUE_TIMEOUT_S,
+        parallel_calls: int = PARALLEL_CALLS,
         known: KnownModels | None = None,
         executions: Executions = no_executions,
         file: Callable[[str], bytes | None] = no_files,
     ) -> None:
-        self._ledger, self._only = ledger, only
+        self._ledger, self._only, self._parallel = ledger, only, parallel_calls
         self._asking = Asking(models, catalogs, clock, description_budget, known, executions, file=file)
         self._sending, self._telling = Sending(ledger, calls, clock), Telling(ledger)
         self._grace_s, self._clock = grace_s, clock
@@ -182,14 +183,14 @@ class Driver:
         self._sending.note_pace(events)
         after, effects = before, []
         for event in events:
-            after, more = step(after, event, claim.now)
+            after, more = step(after, event, claim.now, self._parallel)
             effects += more
         effects = self._startable(wanted(after, effects) or pending(after))
         while self._commit(claim, before, after, effects, began, sight) and _asks(effects):
             with self._telling.reply(after.id, claim.fence, after.turn + 1) as hear:
                 event = self._asking.ask(after, claim.now + self._clock() - began, hear)
             before = after
-            after, effects = step(after, event, claim.now + self._clock() - began)
+            after, effects = step(after, event, claim.now + self._clock() - began, self._parallel)
             effects = self._startable(effects)
 
     def _startable(self, effects: list[Effect]) -> list[Effect]:

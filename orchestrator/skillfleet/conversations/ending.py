@@ -2,11 +2,15 @@
 
 import json
 
+from skillfleet_workers.wire.shown import shown_to_model
+
 from .activations import with_activations
+from .budgets import OUT_OF_TIME, limit_reached, out_of_time, reached, with_last_turn
 from .limits import Problem
 from .messages import Message
 from .models import Conversation, Status
 from .moves import CallModel, CancelTool, Effect, Finish
+from .repetition import stuck
 from .runs import ToolRun
 
 Moved = tuple[Conversation, list[Effect]]
@@ -21,10 +25,20 @@ def pending(conversation: Conversation) -> list[Effect]:
 
 def close_turn(conversation: Conversation, now: float) -> Moved:
     """Every call of the turn is in: their tool messages join the transcript, in the order of the calls."""
-    moved = answer_calls(conversation)
-    if moved.turn >= moved.spec.limits.max_turns:
-        return expire(moved, now, "max_turns", f"{moved.spec.limits.max_turns} turns", "--max-turns")
+    if conversation.closing:
+        return finish(conversation, "expired", now, conversation.closing)
+    problem, moved = reached(conversation) or stuck(conversation), answer_calls(conversation)
+    moved = with_last_turn(moved, problem) if problem else moved
     return moved, pending(moved)
+
+
+def time_short(conversation: Conversation) -> Moved:
+    """What is out is stopped: the model has its last turn now."""
+    if conversation.status != "running" or conversation.closing:
+        return conversation, []
+    stopped, effects = _without_calls(conversation, shown_to_model(OUT_OF_TIME))
+    moved = with_last_turn(answer_calls(stopped), out_of_time(conversation.spec.limits))
+    return moved, [*effects, *pending(moved)]
 
 
 def answer_calls(conversation: Conversation) -> Conversation:
@@ -52,20 +66,21 @@ def _unanswered(run: ToolRun) -> str:
 
 
 def expire(conversation: Conversation, now: float, limit: str, value: str, option: str) -> Moved:
-    problem = Problem(
-        code=limit,
-        message=f"The conversation reached its limit of {value} without an answer.",
-        fix=f"Raise it with {option}.",
-    )
-    return finish(conversation, "expired", now, problem)
+    return finish(conversation, "expired", now, conversation.closing or limit_reached(limit, value, option))
 
 
 def finish(conversation: Conversation, status: Status, now: float, problem: Problem | None = None) -> Moved:
+    stopped, effects = _without_calls(conversation)
+    ended = answer_calls(stopped).model_copy(update={"status": status, "finished_at": now, "error": problem})
+    return ended, [*effects, Finish(status)]
+
+
+def _without_calls(conversation: Conversation, shown: str = "") -> Moved:
+    """What is out is no longer wanted."""
     effects: list[Effect] = [CancelTool(run.key) for run in conversation.out]
     for run in conversation.out:
-        conversation = replace(conversation, run.model_copy(update={"status": "cancelled"}))
-    ended = answer_calls(conversation).model_copy(update={"status": status, "finished_at": now, "error": problem})
-    return ended, [*effects, Finish(status)]
+        conversation = replace(conversation, run.model_copy(update={"status": "cancelled", "shown": shown}))
+    return conversation, effects
 
 
 def replace(conversation: Conversation, changed: ToolRun) -> Conversation:

@@ -3,9 +3,11 @@
 from skillfleet_workers.wire.contract import CallRef, ToolError
 from skillfleet_workers.wire.shown import shown_to_model
 
+from ..settings import PARALLEL_CALLS
 from ..tools.dispatch import ActiveAgain, Dispatch, Own, dispatch
 from .answers import answered
-from .ending import Moved, close_turn, expire, finish, pending
+from .budgets import admitted
+from .ending import Moved, close_turn, expire, finish, pending, time_short
 from .limits import Problem
 from .lost_calls import tool_unheard
 from .messages import ToolCall
@@ -25,22 +27,33 @@ from .moves import (
     Paused,
     Resumed,
     RunTool,
+    StartChild,
     Submitted,
+    TimeShort,
     ToolFailed,
     ToolFinished,
     ToolHandedBack,
     ToolLost,
     ToolUnstarted,
 )
+from .parallel import with_sent
 from .recorded import with_divergences
+from .repetition import without_repeated
 from .runs import ToolRun
 from .told_calls import call_told
 
 
-def step(conversation: Conversation, event: Event, now: float) -> Moved:
-    """The conversation after `event`, and what is to be done. An event that no longer applies changes nothing."""
+def step(conversation: Conversation, event: Event, now: float, parallel: int = PARALLEL_CALLS) -> Moved:
+    """The conversation after `event`, and what is to be done. An event that no longer applies changes nothing.
+    `parallel`: most calls that are out at once."""
     if conversation.terminal:
         return conversation, []
+    moved, effects = _moved(conversation, event, now)
+    sent, sends = with_sent(moved, parallel, now)
+    return sent, [*effects, *sends]
+
+
+def _moved(conversation: Conversation, event: Event, now: float) -> Moved:
     match event:
         case Submitted():
             return _begin(conversation, event)
@@ -56,6 +69,8 @@ def step(conversation: Conversation, event: Event, now: float) -> Moved:
             return _resume(conversation)
         case CancelRequested():
             return finish(conversation, "cancelled", now, Problem(code="cancelled", message="Cancelled."))
+        case TimeShort():
+            return time_short(conversation)
         case DeadlinePassed():
             return expire(conversation, now, "timeout", f"{conversation.spec.limits.timeout_s:g} s", "--timeout")
 
@@ -64,7 +79,12 @@ def wanted(conversation: Conversation, effects: list[Effect]) -> list[Effect]:
     """Of the effects of several steps, those that the last one left standing."""
     if conversation.terminal:
         return [effect for effect in effects if isinstance(effect, CancelTool | Finish)]
-    return effects
+    out = {run.key for run in conversation.out}
+    return [one for one in effects if not isinstance(one, RunTool | StartChild) or _key(one) in out]
+
+
+def _key(effect: RunTool | StartChild) -> str:
+    return effect.run.key if isinstance(effect, RunTool) else effect.key
 
 
 def _begin(conversation: Conversation, event: Submitted) -> Moved:
@@ -84,7 +104,8 @@ def _model_answered(conversation: Conversation, event: ModelReplied | ModelFaile
     if not pending(conversation):
         return conversation, []
     if isinstance(event, ModelFailed):
-        return finish(conversation, "failed", now, event.problem)
+        closing = conversation.closing
+        return finish(conversation, "expired" if closing else "failed", now, closing or event.problem)
     moved = conversation.model_copy(
         update={
             "messages": (*conversation.messages, event.message),
@@ -98,22 +119,23 @@ def _model_answered(conversation: Conversation, event: ModelReplied | ModelFaile
         }
     )
     calls = event.message.tool_calls or ()
+    if moved.closing or not calls:
+        moved = moved.model_copy(update={"answer": event.message.content})
     if not calls:
         return answered(moved, event.message.content, now)
-    runs = tuple(_run_of(moved, index, call, event, now) for index, call in enumerate(calls))
+    asked = [_run_of(moved, index, call, event) for index, call in enumerate(calls)]
+    runs = admitted(moved, without_repeated(moved, asked))
     moved = moved.model_copy(update={"runs": (*moved.runs, *runs)})
-    if not moved.out:
-        return close_turn(moved, now)
-    return moved, [RunTool(run) for run in moved.out]
+    return (moved, []) if moved.out else close_turn(moved, now)
 
 
-def _run_of(conversation: Conversation, index: int, call: ToolCall, event: ModelReplied, now: float) -> ToolRun:
+def _run_of(conversation: Conversation, index: int, call: ToolCall, event: ModelReplied) -> ToolRun:
     ref = CallRef(conversation_id=conversation.id, turn=conversation.turn, index=index)
     base = ToolRun(ref=ref, tool_call_id=call.id, name=call.function.name)
     match dispatch(call.function, conversation, event.snapshot):
         case Dispatch(spec, request):
             tool = "" if spec.tool == base.name else spec.tool
-            return base.model_copy(update={"tool": tool, "request": request, "sends": 1, "sent_at": now})
+            return base.model_copy(update={"tool": tool, "request": request})
         case ActiveAgain(request, governing, shown):
             answered = {"request": request, "status": "succeeded", "shown": shown, "governing": governing}
             return base.model_copy(update=answered)

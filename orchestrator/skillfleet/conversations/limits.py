@@ -5,6 +5,14 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 DEFAULT_MAX_TURNS = 30
 DEFAULT_TIMEOUT_SECONDS = 900.0
 DEFAULT_WAIT_SECONDS = 86_400.0
+LEAST_TIMEOUT_S = 0.001
+
+LAST_TURN_SHARE = 0.2
+LAST_TURN_S = 30.0
+"""Of its time a conversation keeps this share, and at most so much, for a last turn in which the model sums up."""
+
+HURRIED_S = 5.0
+"""What has less time than this keeps none of it for a last turn."""
 
 
 class ConversationModel(BaseModel):
@@ -24,6 +32,11 @@ class Limits(ConversationModel):
     max_output_tokens: int | None = Field(default=None, ge=1)
     max_cost: float | None = Field(default=None, gt=0, allow_inf_nan=False)
 
+    @property
+    def reserve_s(self) -> float:
+        """What is kept of the time for the last turn, seconds."""
+        return 0.0 if self.timeout_s < HURRIED_S else min(LAST_TURN_S, LAST_TURN_SHARE * self.timeout_s)
+
 
 class Usage(ConversationModel):
     """Tokens, as the provider counted them. `cached_input_tokens`, `cache_write_tokens`: those of the input that were
@@ -38,6 +51,9 @@ class Usage(ConversationModel):
 
     def plus(self, other: "Usage") -> "Usage":
         return Usage.model_validate({name: mine + getattr(other, name) for name, mine in self})
+
+    def minus(self, other: "Usage") -> "Usage":
+        return Usage.model_validate({name: mine - getattr(other, name) for name, mine in self})
 
 
 class Problem(ConversationModel):

@@ -74,8 +74,9 @@ class MemoryCallLedger:
                 return self._failed(kept, ref, record, result)
             kept.calls[ref.key] = replace(record, result=result)
             store.tell(kept, "result", result.told(ref.key))
-            kept.news = kept.fence if result.forks else kept.news
-            if result.forks or kept.all_in():
+            news = result.forks or bool(kept.position.unsent)
+            kept.news = kept.fence if news else kept.news
+            if news or kept.all_in():
                 store.ring(ref.conversation_id)
             return "recorded"
 

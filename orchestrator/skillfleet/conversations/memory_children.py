@@ -21,14 +21,13 @@ def begin_child(store: MemoryStore, spec: ConversationSpec) -> bool:
 
 
 def end_family(store: MemoryStore, before: Conversation, kept: Kept) -> None:
-    """Of one that has ended: its children are to end, and its parent learns of it."""
-    if not kept.position.terminal:
-        return
+    """The children that it waits for no more are to end; where it has ended itself, its parent learns of it."""
+    awaited = {run.key for run in kept.position.with_children}
     for run in before.with_children:
-        child = store.find(kept.calls.get(run.key, UNKNOWN).begun)
+        child = None if run.key in awaited else store.find(kept.calls.get(run.key, UNKNOWN).begun)
         if child is not None:
             ask_to_end(store, child)
-    if kept.position.spec.parent_call:
+    if kept.position.terminal and kept.position.spec.parent_call:
         _tell_parent(store, kept)
 
 

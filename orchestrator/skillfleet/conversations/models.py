@@ -139,6 +139,12 @@ class Conversation(ConversationModel):
         return self.spec.created_at + self.spec.limits.timeout_s + self.paused_s
 
     @property
+    def closes_at(self) -> float:
+        """From here on there is only time for a last turn, where it runs and has none yet."""
+        closes = self.status == "running" and self.closing is None
+        return self.deadline - self.spec.limits.reserve_s if closes else self.deadline
+
+    @property
     def dead(self) -> tuple[ToolRun, ...]:
         return tuple(run for run in self.runs if run.dead)
 
@@ -156,7 +162,12 @@ class Conversation(ConversationModel):
     @property
     def with_workers(self) -> tuple[ToolRun, ...]:
         """Of those, the ones that a worker has, or is to have."""
-        return tuple(run for run in self.out if not run.child)
+        return tuple(run for run in self.out if run.sends and not run.child)
+
+    @property
+    def unsent(self) -> tuple[ToolRun, ...]:
+        """Of those, the ones that wait until others have come back."""
+        return tuple(run for run in self.out if not run.sends and not run.asks)
 
     @property
     def with_children(self) -> tuple[ToolRun, ...]:

@@ -72,12 +72,15 @@ class ChildAwaited:
 
 @dataclass(frozen=True, slots=True)
 class ChildFinished:
-    """The call's child has ended: what the call has come to by that, and the files that the child's calls brought."""
+    """The call's child has ended: what the call has come to by that, the files that the child's calls brought, what
+    the child has used, with its own children, and how many calls they made."""
 
     key: str
     status: str
     shown: str
     artifacts: tuple[Artifact, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    calls: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +131,11 @@ class CancelRequested:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeShort:
+    """What is left of its time is for the last turn."""
+
+
+@dataclass(frozen=True, slots=True)
 class DeadlinePassed:
     pass
 
@@ -146,6 +154,7 @@ Event = (
     | Paused
     | Resumed
     | CancelRequested
+    | TimeShort
     | DeadlinePassed
 )
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from skillfleet_workers.wire.contract import UsedSkill
 
 from ..errors import BadRequestError
-from .limits import ConversationModel, Divergence, Problem, Usage
+from .limits import ConversationModel, Divergence, Limits, Problem, Usage
 from .models import Conversation, Status
 
 Data = TypeVar("Data", bound=BaseModel)
@@ -39,7 +39,8 @@ class ArtifactReport(ConversationModel):
 class Report(ConversationModel):
     """`elapsed_ms`: from acceptance to the end, or to now. `dropped_results`: how many came late or twice.
     `snapshot`: the id of the skills that it keeps to, empty: none yet; `skills`: those that its calls really used.
-    `data`: the answer, where it had to fit a schema and does; `divergences`: where a replay is not as recorded."""
+    `usage`: with what its children used; its cost by the prices of the models. `data`: the answer, where it had to
+    fit a schema and does; `divergences`: where a replay is not as recorded."""
 
     id: str
     parent_id: str | None
@@ -52,6 +53,7 @@ class Report(ConversationModel):
     snapshot: str
     skills: tuple[UsedSkill, ...]
     usage: Usage
+    limits: Limits
     elapsed_ms: float
     dropped_results: int = 0
     tenant: str
@@ -112,6 +114,7 @@ def report(conversation: Conversation, now: float) -> Report:
         snapshot=conversation.snapshot,
         skills=conversation.used,
         usage=conversation.usage,
+        limits=conversation.spec.limits,
         dropped_results=conversation.dropped,
         tenant=conversation.spec.tenant,
         priority=conversation.spec.priority,

@@ -11,12 +11,14 @@ from skillfleet_workers.wire.contract import (
     Effects,
     Governing,
     TaskSpec,
+    ToolError,
     skill_of,
 )
 from skillfleet_workers.wire.execution import Artifact
 from skillfleet_workers.wire.files import StoredFile
+from skillfleet_workers.wire.shown import shown_to_model
 
-from .limits import ConversationModel
+from .limits import ConversationModel, Usage
 
 SHOWN_IMAGES = 8
 """Most images of one call that the model is shown; the others it is told of."""
@@ -70,7 +72,8 @@ class ToolRun(ConversationModel):
     `sends` is 0 where no worker was asked. `governing`: the skill that it activated, and `child` the id of the
     conversation that carries it out, where it forks.
     `asks`: what it waits for a person for, before it is sent or instead of that; `decision`: what the person said.
-    `artifacts`: the files that it brought.
+    `artifacts`: the files that it brought. `refused`: the code of the ToolError that stands in its place where the
+    engine would not make it. `child_usage`, `child_calls`: what its child has used, and how many calls it made.
     `shown`, `request` and `governing` are dropped once they stand in the transcript."""
 
     ref: CallRef
@@ -94,6 +97,9 @@ class ToolRun(ConversationModel):
     asks: Asks = ""
     decision: Decision | None = None
     artifacts: tuple[Artifact, ...] = ()
+    refused: str = ""
+    child_usage: Usage = Usage()
+    child_calls: int = 0
 
     @property
     def key(self) -> str:
@@ -128,6 +134,11 @@ class ToolRun(ConversationModel):
             if one.digest
         )
         return tuple(islice((one for one in stored if one.is_image), SHOWN_IMAGES))
+
+    def refuse(self, error: ToolError) -> Self:
+        """It is not made: the model is told why."""
+        update = {"status": "tool_error", "shown": shown_to_model(error), "refused": error.error, "governing": None}
+        return self.model_copy(update=update)
 
     def settled(self) -> Self:
         """Without what stands in the transcript, but for the payload of a call that was given up."""

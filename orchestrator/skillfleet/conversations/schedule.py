@@ -8,6 +8,7 @@ from skillfleet_workers.wire.calls import CallRecord
 from skillfleet_workers.wire.contract import ToolError
 from skillfleet_workers.wire.shown import shown_to_model
 
+from .limits import Usage
 from .models import Conversation
 from .moves import (
     CancelRequested,
@@ -18,6 +19,7 @@ from .moves import (
     Paused,
     Resumed,
     Submitted,
+    TimeShort,
     ToolFailed,
     ToolFinished,
     ToolHandedBack,
@@ -148,7 +150,7 @@ class Sight:
 def observe(conversation: Conversation, records: Records, sight: Sight) -> list[Event]:
     """Everything that has happened since the last look, results first: what came in time counts."""
     events = list(_control(conversation, sight))
-    for run in conversation.out:
+    for run in (*conversation.with_workers, *conversation.with_children):
         record = records.get(run.key)
         if not sight.pause and conversation.status == "paused" and not _started(run, record):
             # Its message may have come to a worker meanwhile, which was told to leave it.
@@ -157,9 +159,16 @@ def observe(conversation: Conversation, records: Records, sight: Sight) -> list[
             events += _news_of(run, record, sight)
     if sight.cancel:
         events.append(CancelRequested())
-    if sight.now >= conversation.deadline and not sight.pause:
-        events.append(DeadlinePassed())
+    if not sight.pause:
+        events += _times_up(conversation, sight.now)
     return events
+
+
+def _times_up(conversation: Conversation, now: float) -> Iterator[Event]:
+    if now >= conversation.deadline:
+        yield DeadlinePassed()
+    elif now >= conversation.closes_at:
+        yield TimeShort()
 
 
 def _control(conversation: Conversation, sight: Sight) -> Iterator[Event]:
@@ -193,8 +202,9 @@ def next_due(conversation: Conversation, records: Records, sight: Sight) -> floa
         return sight.now + WORKER_LOOK_S
     if not conversation.out:
         return sight.now
-    looks = [_look_at(run, records.get(run.key), sight) for run in conversation.out]
-    return min(conversation.deadline, *looks)
+    awaited = (*conversation.with_workers, *conversation.with_children)
+    looks = [_look_at(run, records.get(run.key), sight) for run in awaited]
+    return min([conversation.closes_at, *looks])
 
 
 def _news_of(run: ToolRun, record: CallRecord, sight: Sight) -> Iterator[Event]:
@@ -221,7 +231,9 @@ def _news_of(run: ToolRun, record: CallRecord, sight: Sight) -> Iterator[Event]:
 
 def _news_of_child(run: ToolRun, record: CallRecord) -> Iterator[Event]:
     if record.child is not None:
-        yield ChildFinished(run.key, record.child.status, record.child.shown, record.child.artifacts)
+        child = record.child
+        usage = Usage.model_validate(child.usage)
+        yield ChildFinished(run.key, child.status, child.shown, child.artifacts, usage, child.calls)
     elif record.result is not None:
         yield ChildAwaited(run.key, record.result.shown, record.result.tools)
 

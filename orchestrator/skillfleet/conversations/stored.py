@@ -46,11 +46,13 @@ def closed_runs(conversation: Conversation) -> dict[str, str]:
 
 
 def stored_apart(conversation: Conversation) -> dict[str, str]:
-    """By field: the closed calls; in a turn with children, the calls that they work on; of a child that has ended,
-    what its parent's call has come to."""
-    apart = closed_runs(conversation)
-    if any(run.child for run in conversation.runs if run.ref.turn == conversation.turn):
+    """By field: the closed calls; in a turn with children, the calls that they work on; in one with several calls,
+    whether some wait to be sent; of a child that has ended, what its parent's call has come to."""
+    apart, turn = closed_runs(conversation), [run for run in conversation.runs if run.ref.turn == conversation.turn]
+    if any(run.child for run in turn):
         apart["children"] = ",".join(run.key for run in conversation.with_children)
+    if len(turn) > 1:
+        apart["unsent"] = "1" if conversation.unsent else ""
     if conversation.terminal and conversation.spec.parent_call:
         apart["outcome"] = outcome(conversation).model_dump_json()
     return apart

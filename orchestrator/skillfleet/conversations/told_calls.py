@@ -3,6 +3,7 @@
 from ..subagents.fork import child_id, child_spec, forks
 from ..tools.scripts import with_scripts
 from .activations import with_used
+from .budgets import NOTHING_LEFT, child_limits
 from .ending import Moved, close_turn, replace
 from .models import Conversation
 from .moves import ChildAwaited, ChildFinished, Effect, StartChild, ToolFinished
@@ -17,8 +18,15 @@ def call_told(conversation: Conversation, event: ToolFinished | ChildAwaited | C
         return conversation, []
     if isinstance(event, ChildAwaited):
         return conversation, _start_child(conversation, run, event, now)
-    told = {"status": event.status, "shown": event.shown, "artifacts": event.artifacts}
+    told = {
+        "status": event.status,
+        "shown": event.shown,
+        "artifacts": event.artifacts,
+        "child_usage": event.usage,
+        "child_calls": event.calls,
+    }
     moved = replace(conversation, run.model_copy(update=told))
+    moved = moved.model_copy(update={"usage": moved.usage.plus(event.usage)})
     return (moved, []) if moved.out else close_turn(moved, now)
 
 
@@ -28,6 +36,10 @@ def tool_finished(conversation: Conversation, event: ToolFinished, now: float) -
         return conversation, []
     told = {name: getattr(event, name) for name in ("worker", "runtime", "ms", "governing", "artifacts")}
     moved = with_used(conversation, event.used)
+    if forks(conversation, event.governing) and child_limits(conversation, now) is None:
+        given_up = {"worker": event.worker, "runtime": event.runtime, "ms": event.ms}
+        moved = replace(moved, run.model_copy(update=given_up).refuse(NOTHING_LEFT))
+        return (moved, []) if moved.out else close_turn(moved, now)
     if forks(conversation, event.governing):
         forked = run.model_copy(update={**told, "child": child_id(run.ref)})
         moved = replace(moved, forked)

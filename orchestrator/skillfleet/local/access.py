@@ -1,7 +1,6 @@
 """The way to a fleet: redis, private where no URL is set, and a fleet of our own where none is running."""
 
 import atexit
-from collections.abc import Iterable
 from contextlib import ExitStack
 
 import redis
@@ -10,10 +9,12 @@ from skillfleet_workers.wire.connection import RedisUrls, SettingsError
 from skillfleet_workers.wire.fitness import require_database
 from skillfleet_workers.wire.presence import LiveProcess, live_processes
 
-from ..app import make_ledger
+from ..app import known_models, make_ledger
+from ..conversations.asking import unpriced
 from ..conversations.limits import Problem
+from ..conversations.models import ConversationSpec
 from ..conversations.redis_ledger import RedisLedger
-from ..errors import FleetError, NoBrokerError, NoFleetError
+from ..errors import BadRequestError, FleetError, NoBrokerError, NoFleetError
 from ..llm.adapters import registered
 from ..llm.providers import choose
 from ..settings import PLAYED, OrchestratorSettings
@@ -79,13 +80,14 @@ class Access:
         living = live_processes(self.ledger.client, self._settings.fleet)
         return tuple(p for p in living if not p.lone and role in (None, p.role))
 
-    def serving(self, *, detach: bool, models: Iterable[str]) -> RedisLedger | LoneFleet:
-        """Who takes conversations: the fleet that runs, else one of our own, which may not be where `detach` is
+    def serving(self, *specs: ConversationSpec, detach: bool) -> RedisLedger | LoneFleet:
+        """Who takes these conversations: the fleet that runs, else one of our own, which may not be where `detach` is
         wanted or a redis was named.
 
         Raises:
             NoFleetError: there is none.
-            SettingsError: one of our own could not ask one of the `models`.
+            SettingsError: one of our own could not ask one of their models.
+            BadRequestError: one of our own could not tell what one of them costs.
         """
         if self.running("orchestrator"):
             return self.ledger
@@ -94,16 +96,23 @@ class Access:
                 "no fleet is running; start one with `skillfleet up`"
                 + ("" if self._settings.redis_url else ", or submit without --detach")
             )
-        for model in models:
+        for model in {spec.model for spec in specs}:
             if model.startswith(PLAYED) or registered(model):
                 continue
             if isinstance(wrong := choose(model, self._settings), Problem):
                 raise SettingsError(wrong.message)
+        self._require_prices(*specs)
         if self._lone is None:
             self._lone = LoneFleet(self._settings, make_ledger(self._settings, lone=self._name), self._name)
             self._stack.callback(self._lone.close)
             self._lone.start()
         return self._lone
+
+    def _require_prices(self, *specs: ConversationSpec) -> None:
+        known = known_models(self._settings)
+        for spec in specs:
+            if problem := unpriced(spec, known.facts(spec.model)):
+                raise BadRequestError(f"{problem.message} {problem.fix}")
 
     def look_after(self) -> bool:
         """Start again what is ours and has died: the private redis, the worker of a fleet of our own. Whether it

@@ -9,7 +9,7 @@ from skillfleet_workers.wire.execution import Artifact
 from skillfleet_workers.wire.files import StoredFile
 from skillfleet_workers.wire.shown import output_tail, short, shown_to_model
 
-from ..conversations.limits import Limits
+from ..conversations.budgets import calls_made, child_limits
 from ..conversations.models import NO_MODELS, Conversation, ConversationSpec
 from ..conversations.runs import ActivatedSkill, ToolRun
 from ..llm.prompts import opening
@@ -20,7 +20,6 @@ MAX_DEPTH = 3
 """Most conversations that stand above a child; deeper, a skill is shown to whoever activates it, as any other."""
 
 NO_ARGUMENTS = "Carry out the skill's instructions."
-LEAST_TIMEOUT_S = 0.001
 TAIL_CHARS = 400
 
 _ENDED = {"failed": "failed", "cancelled": "was cancelled", "expired": "reached its limit"}
@@ -46,7 +45,8 @@ def child_spec(
     governing, asked = run.governing, parent.spec
     assert governing is not None
     replayed = asked.model.startswith(REPLAY)
-    left_s = min(asked.limits.timeout_s, max(LEAST_TIMEOUT_S, parent.deadline - now))
+    # What it has begun with counts, once it has begun.
+    limits = child_limits(parent, now) or asked.limits
     own: dict[str, Any] = {
         "id": run.child,
         "parent_id": parent.id,
@@ -59,7 +59,7 @@ def child_spec(
         "opening": opening(
             str(run.request.get("arguments") or "").strip() or NO_ARGUMENTS, content, asked.files, _images(asked)
         ),
-        "limits": Limits(max_turns=asked.limits.max_turns, timeout_s=left_s),
+        "limits": limits,
         "scripts": (),
         "activated": (ActivatedSkill(governing=governing),),
         "answer_schema": None,
@@ -73,18 +73,23 @@ def child_spec(
 
 def outcome(child: Conversation) -> CallResult:
     """Of the parent's call, once the child has ended."""
-    artifacts = _artifacts(child)
+    used: dict[str, Any] = {
+        "usage": child.usage.model_dump(exclude_defaults=True),
+        "calls": calls_made(child),
+        "artifacts": _artifacts(child),
+    }
     if child.status == "completed":
         answer = child.answer or ""
-        return CallResult(status="succeeded", shown=answer, tail=short(answer, TAIL_CHARS), artifacts=artifacts)
+        return CallResult(status="succeeded", shown=answer, tail=short(answer, TAIL_CHARS), **used)
     (skill, *_) = (active.governing.skill for active in child.spec.activated)
     why = f": {child.error.message} {child.error.fix}".rstrip() if child.error else "."
+    why += f" What it has come to: {child.answer}" if child.answer else ""
     error = ToolError(
         error=f"child_{child.status}",
         message=f"The conversation that carried out the skill {skill} {_ENDED[child.status]}{why}",
         fix="Go about it in another way, or tell the user why it was not done.",
     )
-    return CallResult(status="tool_error", shown=shown_to_model(error), tail=output_tail(error), artifacts=artifacts)
+    return CallResult(status="tool_error", shown=shown_to_model(error), tail=output_tail(error), **used)
 
 
 def _images(asked: ConversationSpec) -> tuple[StoredFile, ...]:

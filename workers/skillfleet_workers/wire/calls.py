@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 import redis
+from pydantic import Field
 
 from . import keys
 from .contract import CallRef, Effects, Governing, ScriptTool, UsedSkill, WireModel
@@ -21,7 +22,8 @@ HandedBack = Literal["handed_back", "duplicate", "ended"]
 class CallResult(WireModel):
     """What the ledger keeps of a call: its status, what the model is shown, what people see of it, and the
     `tools` that it brings: the scripts of a skill that was read. `used`: the skill that it was about; `governing`:
-    the skill that it activated; `artifacts`: the files that it brought."""
+    the skill that it activated; `artifacts`: the files that it brought. Of a child conversation: `usage`, what it and
+    its own children have used of models, and how many `calls` they made."""
 
     status: str
     shown: str
@@ -33,10 +35,12 @@ class CallResult(WireModel):
     used: UsedSkill | None = None
     governing: Governing | None = None
     artifacts: tuple[Artifact, ...] = ()
+    usage: dict[str, float] = Field(default_factory=dict)
+    calls: int = 0
 
     def told(self, key: str) -> dict[str, Any]:
         """What followers see of it."""
-        unseen = {"shown", "tools", "used", "governing", "artifacts"}
+        unseen = {"shown", "tools", "used", "governing", "artifacts", "usage", "calls"}
         return {"key": key, **self.model_dump(mode="json", exclude=unseen)}
 
     def told_of_failure(self, key: str) -> dict[str, Any]:

@@ -38,9 +38,9 @@ local function ask_to_end(id)
   return 1
 end
 
-local function end_children(id, children)
+local function end_children(id, children, awaited)
   for key in string.gmatch(children, '[^,]+') do
-    local child = redis.call('HGET', calls_key(id), key .. ':begun')
+    local child = not listed(awaited, key) and redis.call('HGET', calls_key(id), key .. ':begun')
     if child then ask_to_end(child) end
   end
 end

@@ -1,0 +1,149 @@
+"""What a conversation may still use, and the last turn that it is given when that is nothing (pure)."""
+
+from collections.abc import Iterable
+
+from skillfleet_workers.wire.contract import ACTIVATE, ToolError
+
+from .limits import LEAST_TIMEOUT_S, Limits, Problem
+from .messages import Message
+from .models import Conversation
+from .runs import ToolRun
+
+MAX_CALLS_A_TURN = 128
+LEAST_OUTPUT_TOKENS = 1024
+"""What a reply may be long, however little is left: an answer that is cut is worth less than it costs."""
+
+CLOSING = "Call no more tools: answer now with what you have, and say what is missing."
+
+TOO_MANY_CALLS = ToolError(
+    error="too_many_calls",
+    message=f"One turn makes {MAX_CALLS_A_TURN} tool calls at most; this one was not made.",
+    fix="Make it in the next turn, if it is still needed.",
+)
+NO_CALLS_LEFT = ToolError(
+    error="max_tool_calls",
+    message="This conversation may make no more tool calls; this one was not made.",
+    fix="Answer with what you have.",
+)
+LAST_TURN = ToolError(
+    error="last_turn",
+    message="The conversation has reached its limit; this call was not made.",
+    fix="Answer with what you have.",
+)
+NOTHING_LEFT = ToolError(
+    error="no_budget_left",
+    message="The conversation has too little left of its limits for another one that carries out this skill.",
+    fix="Go about it without this skill, or answer with what you have.",
+)
+OUT_OF_TIME = ToolError(
+    error="cancelled",
+    message="The conversation's time ran short before this call came back: it was stopped.",
+    fix="Answer without it, and say that it was not done.",
+)
+
+
+def limit_reached(code: str, value: str, option: str) -> Problem:
+    message = f"The conversation reached its limit of {value} before it was done."
+    return Problem(code=code, message=message, fix=f"Raise it with {option}.")
+
+
+def out_of_time(limits: Limits) -> Problem:
+    return limit_reached("timeout", f"{limits.timeout_s:g} s", "--timeout")
+
+
+def reached(conversation: Conversation) -> Problem | None:
+    """The limit that leaves no room for another turn; of tool calls: when there was none for one that was wanted."""
+    limits, usage = conversation.spec.limits, conversation.usage
+    spent: tuple[tuple[str, float, float | None, str], ...] = (
+        ("max_turns", conversation.turn, limits.max_turns, "turns"),
+        ("max_input_tokens", usage.input_tokens, limits.max_input_tokens, "input tokens"),
+        ("max_output_tokens", usage.output_tokens, limits.max_output_tokens, "output tokens"),
+        ("max_cost", usage.cost, limits.max_cost, "in cost"),
+    )
+    for code, used, most, what in spent:
+        if most is not None and used >= most:
+            return limit_reached(code, f"{most} {what}", _option(code))
+    if any(run.refused == NO_CALLS_LEFT.error for run in conversation.runs if run.ref.turn == conversation.turn):
+        return limit_reached("max_tool_calls", f"{limits.max_tool_calls} tool calls", _option("max_tool_calls"))
+    return None
+
+
+def _option(code: str) -> str:
+    return f"--{code.replace('_', '-')}"
+
+
+def with_last_turn(conversation: Conversation, problem: Problem) -> Conversation:
+    """The model is told to sum up."""
+    told = closing_message(problem)
+    return conversation.model_copy(update={"closing": problem, "messages": (*conversation.messages, told)})
+
+
+def closing_message(problem: Problem) -> Message:
+    return Message(role="user", content=f"{problem.message} {CLOSING}")
+
+
+def admitted(conversation: Conversation, runs: Iterable[ToolRun]) -> tuple[ToolRun, ...]:
+    """The calls of a turn: those that it may not make, or has no budget for, are answered instead."""
+    left, found = calls_left(conversation), []
+    for run in runs:
+        if run.status is None:
+            error = _refusal(conversation, run, left)
+            left = left - 1 if left is not None and error is None else left
+            run = run.refuse(error) if error else run
+        found.append(run)
+    return tuple(found)
+
+
+def _refusal(conversation: Conversation, run: ToolRun, left: int | None) -> ToolError | None:
+    if conversation.closing:
+        return LAST_TURN
+    if run.ref.index >= MAX_CALLS_A_TURN:
+        return TOO_MANY_CALLS
+    return NO_CALLS_LEFT if left is not None and left <= 0 else None
+
+
+def calls_made(conversation: Conversation) -> int:
+    """With those that are still to be made, and those of its children."""
+    return sum(_made(run) + run.child_calls for run in conversation.runs)
+
+
+def _made(run: ToolRun) -> bool:
+    return run.sends > 0 or run.status is None
+
+
+def calls_left(conversation: Conversation) -> int | None:
+    most = conversation.spec.limits.max_tool_calls
+    return None if most is None else max(0, most - calls_made(conversation))
+
+
+def output_left(conversation: Conversation) -> int | None:
+    """Tokens that its next reply may have."""
+    most = conversation.spec.limits.max_output_tokens
+    return None if most is None else max(LEAST_OUTPUT_TOKENS, most - conversation.usage.output_tokens)
+
+
+def child_limits(parent: Conversation, now: float) -> Limits | None:
+    """Of a child that begins now: an equal share of what is left to its parent for each of the turn's calls that may
+    fork, however far the others have come. None: that is nothing."""
+    limits, turn = parent.spec.limits, [run for run in parent.runs if run.ref.turn == parent.turn]
+    sharers = max(1, sum((run.tool or run.name) == ACTIVATE.tool and _made(run) for run in turn))
+    usage = parent.usage
+    for run in turn:
+        usage = usage.minus(run.child_usage)
+    calls = calls_left(parent)
+    if calls is not None:
+        calls = (calls + sum(run.child_calls for run in turn)) // sharers
+    update = {
+        "timeout_s": min(limits.timeout_s, max(LEAST_TIMEOUT_S, parent.closes_at - now)),
+        "max_tool_calls": calls,
+        "max_input_tokens": _share(limits.max_input_tokens, usage.input_tokens, sharers),
+        "max_output_tokens": _share(limits.max_output_tokens, usage.output_tokens, sharers),
+        "max_cost": None if limits.max_cost is None else (limits.max_cost - usage.cost) / sharers,
+    }
+    if any(left is not None and left <= 0 for name, left in update.items() if name != "max_tool_calls"):
+        return None
+    return limits.model_copy(update=update)
+
+
+def _share(most: int | None, used: int, sharers: int) -> int | None:
+    return None if most is None else (most - used) // sharers
