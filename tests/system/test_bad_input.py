@@ -40,6 +40,7 @@ def complaint(done: "subprocess.CompletedProcess[str]") -> str:
             SCRIPTED, {"SKILLFLEET_REDIS_URL": "redis://h:port/0"}, "SKILLFLEET_REDIS_URL", id="bad redis port"
         ),
         pytest.param(SCRIPTED, {"SKILLS_FOLDER_PATH": "absent"}, "SKILLS_FOLDER_PATH", id="no skills folder"),
+        pytest.param(SCRIPTED, {"SKILLFLEET_MODELS_FILE": "x"}, "SKILLFLEET_MODELS_FILE", id="no file of models"),
         pytest.param(SCRIPTED, {"SCRIPT_TIMEOUT_SECONDS": "0"}, "SCRIPT_TIMEOUT_SECONDS", id="timeout of 0"),
         pytest.param(SCRIPTED, {"SCRIPT_TIMEOUT_SECONDS": "abc"}, "SCRIPT_TIMEOUT_SECONDS", id="no number"),
         pytest.param(SCRIPTED, {"SKILLFLEET_SCRIPT_CPUS": "0"}, "SKILLFLEET_SCRIPT_CPUS", id="no cores"),

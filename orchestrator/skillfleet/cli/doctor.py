@@ -6,9 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from skillfleet_workers.cli import host_findings
-from skillfleet_workers.wire.connection import RedisUrls, load_settings
+from skillfleet_workers.wire.connection import RedisUrls, SettingsError, load_settings
 from skillfleet_workers.wire.fitness import Judgement, judged
 
+from ..app import known_models
 from ..conversations.limits import Problem
 from ..errors import NoBrokerError
 from ..fleet import Fleet
@@ -58,7 +59,12 @@ def _model_line(settings: OrchestratorSettings) -> Line:
     chosen = choose("", settings)
     if isinstance(chosen, Problem):
         return _line("model", "provider", None, chosen.message)
-    return _line("model", chosen.model, True, f"{readable(chosen.base_url)}, in the format of {chosen.provider}")
+    try:
+        facts = known_models(settings).facts("")
+    except SettingsError as wrong:
+        return _line("model", chosen.model, False, str(wrong))
+    known = f"window {facts.window} tokens, {'prices known' if facts.prices else 'no prices known'}"
+    return _line("model", chosen.model, True, f"{chosen.provider} format at {readable(chosen.base_url)}; {known}")
 
 
 def _about(slots: int, isolation: str, skills: tuple[str, ...]) -> str:
