@@ -48,7 +48,7 @@ def _tool(function: dict[str, Any]) -> dict[str, Any]:
 
 
 def _merged(request: ModelRequest, messages: list[Message]) -> list[dict[str, Any]]:
-    """User and assistant take turns; what calls brought comes before what else the user says."""
+    """User and assistant take turns; what calls brought comes first in the user's, as it does in the transcript."""
     merged: list[dict[str, Any]] = []
     for message in messages:
         role = "assistant" if message.role == "assistant" else "user"
@@ -57,8 +57,6 @@ def _merged(request: ModelRequest, messages: list[Message]) -> list[dict[str, An
         if not merged or merged[-1]["role"] != role:
             merged.append({"role": role, "content": []})
         merged[-1]["content"] += blocks
-    for turn in merged:
-        turn["content"].sort(key=lambda block: block["type"] != "tool_result")
     return merged
 
 
