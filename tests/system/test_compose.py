@@ -135,6 +135,18 @@ def test_a_script_is_held_by_its_workers_container_and_its_result_says_so(fleet:
     )
 
 
+STORE = "from skillfleet_workers.wire.store import *; from skillfleet_workers.wire.connection import *; "
+STORE += "store = ArtifactStore.of(load_settings(FleetSettings)); "
+
+
+def test_what_one_side_puts_into_the_artifact_store_the_other_reads(fleet: Compose) -> None:
+    for writer, reader in (("orchestrator", "worker"), ("worker", "orchestrator")):
+        put = f"{STORE}print(store.put_bytes({writer.encode()!r}, 'a').digest)"
+        digest = fleet.output("exec", "-T", writer, "python3", "-c", put).strip()
+        read = f"{STORE}print(store.read({digest!r}))"
+        assert fleet.output("exec", "-T", reader, "python3", "-c", read).strip() == repr(writer.encode())
+
+
 def test_a_worker_with_the_options_of_the_readme_has_the_sandbox(fleet: Compose, tmp_path: Path) -> None:
     (options,) = re.findall(r"^--security-opt .*$", (ROOT / "deploy" / "README.md").read_text(), re.MULTILINE)
     hardened = "--rm --init --read-only --cap-drop ALL --security-opt no-new-privileges --tmpfs /tmp:mode=1777,exec"
