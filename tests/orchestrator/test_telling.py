@@ -222,13 +222,15 @@ def test_what_redis_did_not_take_is_told_as_skipped_and_holds_nobody_up(place: P
 def test_what_follows_the_first_words_is_gathered(place: Place) -> None:
     ledger = TroubledLedger(place)
     ledger.open.set()
-    (fence,) = claims(place, "c1").values()
+    fence, others = claims(place, "c1", "c2").values()
     one = Telling(ledger, lambda: 0.0)
     with one.reply("c1", fence, 1) as hear:
         hear(Said("It "))
         place.until(lambda: text(told(place)), "the first words are told")
         for word in ("is ", "forty", "-two"):
             hear(Said(word))
+            with one.reply("c2", others, 1) as of_others:
+                of_others(Said("told meanwhile"))
     one.stop()
     assert [entry.data["text"] for entry in told(place) if entry.live] == ["It ", "is forty-two"]
 
