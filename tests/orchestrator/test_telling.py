@@ -219,6 +219,22 @@ def test_what_redis_did_not_take_is_told_as_skipped_and_holds_nobody_up(place: P
     assert entry == {"turn": 1, "attempt": 1, "at": 4, "text": "words", "skipped": 4}
 
 
+def test_what_follows_the_first_words_is_gathered(place: Place) -> None:
+    ledger = TroubledLedger(place)
+    ledger.open.set()
+    fence, others = claims(place, "c1", "c2").values()
+    one = Telling(ledger, lambda: 0.0)
+    with one.reply("c1", fence, 1) as hear:
+        hear(Said("It "))
+        place.until(lambda: text(told(place)), "the first words are told")
+        for word in ("is ", "forty", "-two"):
+            hear(Said(word))
+            with one.reply("c2", others, 1) as of_others:
+                of_others(Said("told meanwhile"))
+    one.stop()
+    assert [entry.data["text"] for entry in told(place) if entry.live] == ["It ", "is forty-two"]
+
+
 def test_many_conversations_are_told_of_in_few_round_trips(place: Place) -> None:
     ledger = TroubledLedger(place)
     fences = claims(place, *(f"c{n}" for n in range(20)))
