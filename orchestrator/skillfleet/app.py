@@ -20,7 +20,7 @@ from .catalogs import Catalogs
 from .conversations.asking import Models
 from .conversations.driver import Driver
 from .conversations.limits import Problem
-from .conversations.models import ConversationSpec
+from .conversations.models import ConversationSpec, Rule
 from .conversations.redis_ledger import RedisLedger
 from .conversations.schedule import lease_s
 from .llm.adapters import adapted, registered
@@ -28,6 +28,7 @@ from .llm.base import LanguageModel
 from .llm.openai import openai_model
 from .llm.scripted import ScriptedModel
 from .settings import OrchestratorSettings
+from .tools.permission import read_rules
 
 if TYPE_CHECKING:
     pass
@@ -97,7 +98,20 @@ def make_driver(
         catalogs=catalogs,
         description_budget=settings.skill_description_budget,
         queue_timeout_s=settings.queue_timeout_s,
+        rules=policy_of(settings),
     )
+
+
+def policy_of(settings: OrchestratorSettings) -> tuple[Rule, ...]:
+    """What the fleet's operator wants to be asked about.
+
+    Raises:
+        SettingsError: it cannot be read.
+    """
+    try:
+        return read_rules(settings.policy)
+    except ValueError as wrong:
+        raise SettingsError(f"SKILLFLEET_POLICY: {wrong}") from None
 
 
 def make_presence(settings: OrchestratorSettings, client: redis.Redis) -> Presence:

@@ -80,6 +80,9 @@ class Fleet:
         continues: str | None = None,
         tenant: str | None = None,
         priority: int | None = None,
+        rules: Sequence[str] = (),
+        ask_user: bool = False,
+        person_timeout: float | None = None,
         detach: bool = False,
     ) -> str:
         """Queue a conversation; when this returns its id, the conversation is stored.
@@ -87,8 +90,10 @@ class Fleet:
         `model`: a name of the provider's, or `scripted:FILE`. `timeout`: seconds of wall time. `idempotency_key`:
         the tenant's second submission with the same one gives the id of the first. `continues`: the conversation that
         has ended and whose history, activated skills and limits the new one has. `tenant`: for whom ("default");
-        tenants share the fleet alike. `priority` among the tenant's own: 1, which comes first, to 10 (5). `detach`:
-        only on a fleet that runs already.
+        tenants share the fleet alike. `priority` among the tenant's own: 1, which comes first, to 10 (5). `rules`:
+        what a person is asked about, each as VERDICT:TOOL[@SKILL] (docs/approvals.md). `ask_user`: the model may ask
+        questions. `person_timeout`: seconds for which it waits for a person at most. `detach`: only on a fleet that
+        runs already.
 
         Raises:
             BadRequestError: an empty prompt, a limit out of range, a conversation to continue that has not ended.
@@ -98,7 +103,8 @@ class Fleet:
             {
                 "prompt": prompt, "model": model, "system": system, "skills": tuple(skills) if skills else None,
                 "timeout": timeout, "max_turns": max_turns, "idempotency_key": idempotency_key,
-                "tenant": tenant, "priority": priority,
+                "tenant": tenant, "priority": priority, "rules": tuple(rules), "ask_user": ask_user,
+                "person_timeout": person_timeout,
             }
         )  # fmt: skip
         if continues is None:

@@ -17,7 +17,9 @@ from .errors import BadRequestError
 from .llm.prompts import opening
 from .llm.scripted import load_script
 from .settings import SCRIPTED
-from .tools.definitions import all_definitions
+from .tools.definitions import all_definitions, definition
+from .tools.own import ASK_USER
+from .tools.permission import read_rule
 
 MAX_KEY_CHARS = 200
 TENANT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -27,6 +29,8 @@ OPTIONS = {
     "idempotency_key": "--idempotency-key",
     "tenant": "--tenant",
     "priority": "--priority",
+    "person_timeout": "--person-timeout",
+    "rules": "--ask, --allow and --deny",
 }
 NAMES = OPTIONS | {"prompt": "the prompt", "system": "the system prompt"}
 
@@ -52,13 +56,23 @@ def _tenant(value: object) -> object:
     return value
 
 
+def _rule(value: object) -> object:
+    if isinstance(value, str):
+        read_rule(value)
+    return value
+
+
 Text = Annotated[str, BeforeValidator(_text)]
+RuleText = Annotated[str, BeforeValidator(_rule)]
+"""VERDICT:TOOL[@SKILL]"""
 
 
 class Submission(BaseModel):
     """One conversation as it is asked for. `model`: a name of the provider's, or `scripted:FILE`; empty: the
     orchestrator's own. `timeout`: seconds of wall time. `tenant`: for whom; tenants share the fleet alike. `priority`
-    among the tenant's own: 1, which comes first, to 10."""
+    among the tenant's own: 1, which comes first, to 10. `rules`: what a person is asked about, each as
+    VERDICT:TOOL[@SKILL]; the last that fits a call decides. `ask_user`: the model may ask questions.
+    `person_timeout`: seconds for which it waits for a person at most."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -71,6 +85,9 @@ class Submission(BaseModel):
     idempotency_key: Annotated[str, BeforeValidator(_key)] | None = None
     tenant: Annotated[str, BeforeValidator(_tenant)] | None = None
     priority: Annotated[int, Field(ge=1, le=10)] | None = None
+    rules: Annotated[tuple[RuleText, ...], Field(strict=False)] = ()
+    ask_user: bool = False
+    person_timeout: float | None = None
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> Self:
@@ -89,13 +106,15 @@ class Submission(BaseModel):
         return asked
 
     def limits(self, inherited: Limits) -> Limits:
-        given = {"timeout_s": self.timeout, "max_turns": self.max_turns}
+        given = {"timeout_s": self.timeout, "max_turns": self.max_turns, "wait_s": self.person_timeout}
         named = {name: value for name, value in given.items() if value is not None}
         try:
             return Limits.model_validate(inherited.model_dump() | named)
         except ValidationError as wrong:
             problem = wrong.errors(include_url=False)[0]
-            option = {"timeout_s": "timeout", "max_turns": "max_turns"}[str(problem["loc"][0])]
+            option = {"timeout_s": "timeout", "max_turns": "max_turns", "wait_s": "person_timeout"}[
+                str(problem["loc"][0])
+            ]
             raise BadRequestError(f"{OPTIONS[option]}: {problem['msg']}") from None
 
     def spec(self) -> ConversationSpec:
@@ -103,8 +122,9 @@ class Submission(BaseModel):
             id=new_id(),
             model=self.model,
             script=_script(self.model),
-            opening=opening(self.prompt, self.system),
-            tools=all_definitions(),
+            opening=opening(self.prompt, self.system, may_ask=self.ask_user),
+            tools=(*all_definitions(), definition(ASK_USER)) if self.ask_user else all_definitions(),
+            rules=tuple(map(read_rule, self.rules)),
             skills=self.skills or None,
             limits=self.limits(Limits()),
             idempotency_key=self.idempotency_key or "",
@@ -114,11 +134,14 @@ class Submission(BaseModel):
 
     def onto(self, child: ConversationSpec) -> ConversationSpec:
         """The spec of a conversation that goes on from another one, with what is asked for anew."""
-        if self.system is not None or self.skills is not None:
-            raise BadRequestError("--system and --skill stay as they are in the conversation that is continued")
+        if self.system is not None or self.skills is not None or self.ask_user:
+            raise BadRequestError(
+                "--system, --skill and --ask-user stay as they are in the conversation that is continued"
+            )
         own: dict[str, Any] = {
             "limits": self.limits(child.limits),
             "idempotency_key": self.idempotency_key or "",
+            "rules": (*child.rules, *map(read_rule, self.rules)),
         }
         own |= {name: value for name in ("tenant", "priority") if (value := getattr(self, name)) is not None}
         if self.model:

@@ -12,7 +12,7 @@ from ..settings import DESCRIPTION_BUDGET
 from ..tools.catalog import catalog_of
 from ..tools.definitions import offered
 from .limits import Problem
-from .models import Conversation, ConversationSpec
+from .models import Conversation, ConversationSpec, Rule
 from .moves import DeadlinePassed, Event, ModelFailed, ModelReplied
 
 MOST_TEXTS = 64
@@ -37,11 +37,18 @@ class Catalogs(Protocol):
 
 class Asking:
     """`catalogs` None: nobody tells of skills, and models find them by their tools alone. `budget`: most characters
-    of the catalog that a model is shown. Safe to share between threads."""
+    of the catalog that a model is shown. `rules`: what the fleet's operator wants to be asked about. Safe to share
+    between threads."""
 
     def __init__(
-        self, models: Models, catalogs: Catalogs | None, clock: Callable[[], float], budget: int = DESCRIPTION_BUDGET
+        self,
+        models: Models,
+        catalogs: Catalogs | None,
+        clock: Callable[[], float],
+        budget: int = DESCRIPTION_BUDGET,
+        rules: tuple[Rule, ...] = (),
     ) -> None:
+        self._rules = rules
         self._models, self._catalogs, self._clock, self._budget = models, catalogs, clock, budget
         self._texts: dict[tuple[str, tuple[str, ...] | None], str] = {}
 
@@ -67,7 +74,7 @@ class Asking:
             return DeadlinePassed()
         if isinstance(answer, Problem):
             return ModelFailed(_told_with_skill(answer, conversation))
-        return ModelReplied(answer.message, answer.usage, snapshot, divergences=answer.divergences)
+        return ModelReplied(answer.message, answer.usage, snapshot, rules=self._rules, divergences=answer.divergences)
 
     def _request(self, conversation: Conversation, catalog: str, left_s: float) -> ModelRequest:
         return ModelRequest(

@@ -16,7 +16,7 @@ from .children import start_children
 from .ending import pending
 from .engine import step, wanted
 from .ledger import Claim, Ledger
-from .models import Conversation
+from .models import Conversation, Rule
 from .moves import CallModel, Effect, RunTool
 from .schedule import QUEUE_TIMEOUT_S, RECOVERY_S, Sight, lease_s, lost_after_s, next_due, observe
 from .sending import LOOK_S, Calls, Sending
@@ -46,9 +46,10 @@ class Driver:
         catalogs: Catalogs | None = None,
         description_budget: int = DESCRIPTION_BUDGET,
         queue_timeout_s: float = QUEUE_TIMEOUT_S,
+        rules: tuple[Rule, ...] = (),
     ) -> None:
         self._ledger, self._only = ledger, only
-        self._asking = Asking(models, catalogs, clock, description_budget)
+        self._asking = Asking(models, catalogs, clock, description_budget, rules)
         self._sending = Sending(ledger, calls, clock)
         self._grace_s, self._clock = grace_s, clock
         self._recovery_s, self._queue_timeout_s = recovery_s, queue_timeout_s

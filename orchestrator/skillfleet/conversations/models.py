@@ -77,7 +77,7 @@ class Conversation(ConversationModel):
     `trimmed`: the tool messages before this place of the transcript are shown to the model as pointers.
     `corrections`: how often the model was told that its answer does not fit the schema; `data`: the answer that does.
     `waited_s`: how long it has waited for a person, which is not held against it; `waiting_since`: since when it
-    does. `divergences`: of a replay."""
+    does, by a clock that stands while it is paused. `divergences`: of a replay."""
 
     spec: ConversationSpec
     status: Status = "queued"
@@ -131,7 +131,10 @@ class Conversation(ConversationModel):
 
     @property
     def deadline(self) -> float:
-        return self.spec.created_at + self.spec.limits.timeout_s + self.paused_s
+        """Its own; while it waits for a person, theirs."""
+        if self.waiting_since is not None:
+            return self.waiting_since + self.spec.limits.wait_s + self.paused_s
+        return self.spec.created_at + self.spec.limits.timeout_s + self.waited_s + self.paused_s
 
     @property
     def dead(self) -> tuple[ToolRun, ...]:
@@ -151,9 +154,14 @@ class Conversation(ConversationModel):
     @property
     def with_workers(self) -> tuple[ToolRun, ...]:
         """Of those, the ones that a worker has, or is to have."""
-        return tuple(run for run in self.out if not run.child)
+        return tuple(run for run in self.out if not (run.child or run.asks))
 
     @property
     def with_children(self) -> tuple[ToolRun, ...]:
         """Of those, the ones that a child conversation works on."""
         return tuple(run for run in self.out if run.child)
+
+    @property
+    def with_persons(self) -> tuple[ToolRun, ...]:
+        """Of those, the ones that wait for a person's word."""
+        return tuple(run for run in self.out if run.asks)

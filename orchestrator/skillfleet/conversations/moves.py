@@ -10,7 +10,7 @@ from skillfleet_workers.wire.published import Snapshot
 from .limits import Divergence, Problem, Usage
 from .messages import Message
 from .models import ConversationSpec, Rule, Status
-from .runs import ToolRun
+from .runs import Decision, ToolRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +110,14 @@ class ToolHandedBack:
 
 
 @dataclass(frozen=True, slots=True)
+class Decided:
+    """A person has said what a call waited for."""
+
+    key: str
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
 class Paused:
     """Nothing new is started from here on; what runs may finish."""
 
@@ -140,6 +148,7 @@ Event = (
     | ToolFailed
     | ToolLost
     | ToolHandedBack
+    | Decided
     | Paused
     | Resumed
     | CancelRequested

@@ -1,5 +1,6 @@
 """The ledger in redis: submit, claim and commit are one Lua call each."""
 
+import json
 import logging
 import secrets
 import time
@@ -27,16 +28,28 @@ from .ledger import (
     Accepted,
     Claim,
     DeadCall,
+    DecidedAs,
     Nothing,
     Written,
     dead_call,
     out_calls,
 )
 from .models import Conversation, ConversationSpec
+from .persons import asked_for, decided_entry
 from .retention import forget_expired
-from .runs import ToolRun
+from .runs import Decision, ToolRun
 from .schedule import LEAST_ROOMS, RESEND_AFTER_S, Rooms
-from .stored import POSITION, UNREADABLE, OwnWritings, conversation_of, entry_of, paired, state_json, stored_apart
+from .stored import (
+    POSITION,
+    UNREADABLE,
+    OwnWritings,
+    conversation_of,
+    entry_of,
+    own_ms,
+    paired,
+    state_json,
+    stored_apart,
+)
 
 MAX_WAIT_S = (ON_DISK_WITHIN_MS + REPLICATED_WITHIN_MS) / 1000
 TIDY_EVERY_S = 60.0
@@ -73,14 +86,15 @@ class RedisLedger:
         self._due, self._control = fleet_keys.due, fleet_keys.control
         self._idempotency = fleet_keys.idempotency
         self._bell = keys.FleetKeys(bell or fleet).bell
-        self._tell_live = self._client.register_script(lua(__package__, "tell_live"))
         self._queue = keys.QueueKeys(queue or keys.task_queue(fleet)).base
         self._tenant_slots, self._lease_ms = tenant_slots, int(lease_s * 1000)
-        self._submit, self._claim, self._commit, self._renew, self._cancel, self._pause, self._resume = (
+        self._submit, self._claim, self._commit, self._renew, self._release, self._tell_live = (
             self._client.register_script(lua(__package__, name))
-            for name in ("submit", "claim", "commit", "renew", "cancel", "pause", "resume")
+            for name in ("submit", "claim", "commit", "renew", "release", "tell_live")
         )
-        self._release = self._client.register_script(lua(__package__, "release"))
+        self._cancel, self._pause, self._resume, self._decide = (
+            self._client.register_script(lua(__package__, name)) for name in ("cancel", "pause", "resume", "decide")
+        )
         self._waits_for_disk, self._replicas = True, replicas
         self._written = OwnWritings()
         self._fleet, self._tidy_at = fleet, 0.0
@@ -160,7 +174,7 @@ class RedisLedger:
                 ",".join(run.ref.call_id for run in after.dead), MAX_DEAD,
                 ",".join(f"{run.key}:{'child' if run.child else 'result'}" for run in after.given_up),
                 self._tenant_slots, self._queue, rooms.told, _LOOK_MS,
-                ",".join(f"{run.key}:{int(run.again)}:{run.route}" for run in sends),
+                ",".join(f"{run.key}:{int(run.again)}:{run.route}" for run in sends), own_ms(after),
                 len(apart), *(part for field in apart for part in field), *(part for entry in told for part in entry),
             ],
         )  # fmt: skip
@@ -201,6 +215,14 @@ class RedisLedger:
 
     def resume(self, conversation_id: str) -> bool:
         return self._asked(self._resume, conversation_id)
+
+    def decide(self, conversation_id: str, key: str, decision: Decision) -> DecidedAs:
+        told = json.dumps(decided_entry(key, decision))
+        args = [conversation_id, key, asked_for(decision), decision.model_dump_json(), told]
+        answer = self._decide(keys=[of(conversation_id) for of in (keys.state, keys.calls, keys.events)], args=args)
+        if answer == "unknown":
+            raise KeyError(conversation_id)
+        return cast(DecidedAs, answer)
 
     def load(self, conversation_id: str) -> Conversation | None:
         pipe = self._client.pipeline(transaction=False)

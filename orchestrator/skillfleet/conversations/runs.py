@@ -64,7 +64,8 @@ class ToolRun(ConversationModel):
     when the attempt was last sent, seconds since the epoch; `route`: which workers it was sent to, empty: all;
     `sends` is 0 where no worker was asked. `governing`: the skill that it activated, and `child` the id of the
     conversation that carries it out, where it forks.
-    `asks`: what it waits for a person for, before it is sent or instead of that; `decision`: what the person said.
+    `asks`: what it waits for a person for, before it is sent or instead of that, until that is known: then it is its
+    `decision`.
     `artifacts`: the files that it brought.
     `shown`, `request` and `governing` are dropped once they stand in the transcript."""
 

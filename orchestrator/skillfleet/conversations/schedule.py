@@ -14,6 +14,7 @@ from .moves import (
     ChildAwaited,
     ChildFinished,
     DeadlinePassed,
+    Decided,
     Event,
     Paused,
     Resumed,
@@ -24,7 +25,7 @@ from .moves import (
     ToolLost,
     ToolUnstarted,
 )
-from .runs import ToolRun
+from .runs import Decision, ToolRun
 
 RECOVERY_S = 10.0
 """Whatever dies, its conversations go on within this long, seconds: what follows is made of it."""
@@ -150,14 +151,17 @@ def observe(conversation: Conversation, records: Records, sight: Sight) -> list[
     events = list(_control(conversation, sight))
     for run in conversation.out:
         record = records.get(run.key)
-        if not sight.pause and conversation.status == "paused" and not _started(run, record):
+        if run.asks:
+            events += _word_on(run, record)
+        elif not sight.pause and conversation.status == "paused" and not _started(run, record):
             # Its message may have come to a worker meanwhile, which was told to leave it.
             events.append(ToolUnstarted(run.key))
         elif record is not None:
             events += _news_of(run, record, sight)
     if sight.cancel:
         events.append(CancelRequested())
-    if sight.now >= conversation.deadline and not sight.pause:
+    heard = any(isinstance(event, Decided) for event in events)  # in time, since when it is given another deadline
+    if sight.now >= conversation.deadline and not sight.pause and not heard:
         events.append(DeadlinePassed())
     return events
 
@@ -193,8 +197,13 @@ def next_due(conversation: Conversation, records: Records, sight: Sight) -> floa
         return sight.now + WORKER_LOOK_S
     if not conversation.out:
         return sight.now
-    looks = [_look_at(run, records.get(run.key), sight) for run in conversation.out]
-    return min(conversation.deadline, *looks)
+    looks = [_look_at(run, records.get(run.key), sight) for run in conversation.out if not run.asks]
+    return min([conversation.deadline, *looks])
+
+
+def _word_on(run: ToolRun, record: CallRecord | None) -> Iterator[Event]:
+    if record is not None and record.decision:
+        yield Decided(run.key, Decision.model_validate_json(record.decision))
 
 
 def _news_of(run: ToolRun, record: CallRecord, sight: Sight) -> Iterator[Event]:

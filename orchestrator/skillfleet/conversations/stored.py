@@ -46,14 +46,22 @@ def closed_runs(conversation: Conversation) -> dict[str, str]:
 
 
 def stored_apart(conversation: Conversation) -> dict[str, str]:
-    """By field: the closed calls; in a turn with children, the calls that they work on; of a child that has ended,
-    what its parent's call has come to."""
+    """By field: the closed calls; in a turn with children, the calls that they work on; in one with a word of a
+    person's, the calls that wait for one; of a child that has ended, what its parent's call has come to."""
     apart = closed_runs(conversation)
-    if any(run.child for run in conversation.runs if run.ref.turn == conversation.turn):
+    recent = [run for run in conversation.runs if run.ref.turn == conversation.turn]
+    if any(run.child for run in recent):
         apart["children"] = ",".join(run.key for run in conversation.with_children)
+    if any(run.asks or run.decision for run in recent):
+        apart["asking"] = ",".join(f"{run.key}={run.asks}" for run in conversation.with_persons)
     if conversation.terminal and conversation.spec.parent_call:
         apart["outcome"] = outcome(conversation).model_dump_json()
     return apart
+
+
+def own_ms(conversation: Conversation) -> int:
+    """From its acceptance to its deadline, but for the time that it was paused."""
+    return round((conversation.deadline - conversation.spec.created_at - conversation.paused_s) * 1000)
 
 
 def conversation_of(state: Mapping[str, str], messages: Iterable[str]) -> Conversation:

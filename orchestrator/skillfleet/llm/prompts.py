@@ -15,21 +15,28 @@ it again; if it can't be done, say so and why.
 - A script hands files back by writing them into the folder named by the environment variable \
 SKILLFLEET_OUTPUT_DIR; its stdout is for short results.
 - Calls that don't need each other's results go out together.
-- End with one concise answer to the task. Nobody can answer questions in between."""
+- End with one concise answer to the task."""
 
+NOBODY_ANSWERS = "Nobody can answer questions in between."
+MAY_ASK = (
+    "What you cannot find out yourself and cannot do without, ask with ask_user: one question, all that is needed."
+)
+"""The tool's name stands in the contract of our own tools; what is told of it here is when to use it."""
 
 CATALOG_PROMPT = """\
 These skills are there. An activated skill's instructions govern what you do, and which tools you may use, until you \
 activate another one or answer."""
 
 
-def system_prompt(user_system: str | None) -> str:
-    """The user's own words first, ours after."""
-    return "\n\n".join(part for part in ((user_system or "").strip(), SKILLS_PROMPT) if part)
+def system_prompt(user_system: str | None, *, may_ask: bool = False) -> str:
+    """The user's own words first, ours after. `may_ask`: it has the tool for that."""
+    ours = f"{SKILLS_PROMPT} {MAY_ASK if may_ask else NOBODY_ANSWERS}"
+    return "\n\n".join(part for part in ((user_system or "").strip(), ours) if part)
 
 
-def opening(prompt: str, system: str | None = None) -> tuple[Message, ...]:
-    return (Message(role="system", content=system_prompt(system)), Message(role="user", content=prompt))
+def opening(prompt: str, system: str | None = None, *, may_ask: bool = False) -> tuple[Message, ...]:
+    system_text = system_prompt(system, may_ask=may_ask)
+    return (Message(role="system", content=system_text), Message(role="user", content=prompt))
 
 
 def with_catalog(messages: tuple[Message, ...], catalog: str) -> tuple[Message, ...]:

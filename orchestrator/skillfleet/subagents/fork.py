@@ -10,6 +10,7 @@ from ..conversations.limits import Limits
 from ..conversations.models import NO_MODELS, Conversation, ConversationSpec
 from ..conversations.runs import ActivatedSkill, ToolRun
 from ..llm.prompts import opening
+from ..tools.own import ASK_USER
 from ..tools.scripts import with_scripts
 
 MAX_DEPTH = 3
@@ -51,8 +52,10 @@ def child_spec(
         "model": asked.model if governing.model in NO_MODELS else governing.model,
         "script": asked.script and _script_of(asked.script, governing.skill),
         "script_start": 0,
-        "opening": opening(str(run.request.get("arguments") or "").strip() or NO_ARGUMENTS, content),
-        "limits": Limits(max_turns=asked.limits.max_turns, timeout_s=left_s),
+        "opening": opening(
+            str(run.request.get("arguments") or "").strip() or NO_ARGUMENTS, content, may_ask=may_ask(asked)
+        ),
+        "limits": Limits(max_turns=asked.limits.max_turns, timeout_s=left_s, wait_s=asked.limits.wait_s),
         "scripts": (),
         "activated": (ActivatedSkill(governing=governing),),
         "idempotency_key": "",
@@ -61,6 +64,10 @@ def child_spec(
     spec = asked.model_copy(update=own)
     offered = with_scripts(Conversation.begun(spec), run.skill or governing.skill, tools).scripts
     return spec.model_copy(update={"scripts": offered})
+
+
+def may_ask(spec: ConversationSpec) -> bool:
+    return any(tool.function.name == ASK_USER.tool for tool in spec.tools)
 
 
 def outcome(child: Conversation) -> CallResult:

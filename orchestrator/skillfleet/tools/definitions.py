@@ -10,12 +10,13 @@ from skillfleet_workers.wire.contract import ACTIVATE, RUN_SCRIPT, TASK_BY_TOOL,
 from ..conversations.messages import FunctionDefinition, ToolDefinition
 from ..conversations.models import Conversation
 from ..conversations.runs import OfferedScript
+from .own import OwnTool
 
 MAX_SCHEMA_CHARS = 8_000
 """Of a script's arguments; what is longer costs more than it tells."""
 
 
-def definition(spec: TaskSpec[Any]) -> ToolDefinition:
+def definition(spec: TaskSpec[Any] | OwnTool) -> ToolDefinition:
     return _definition(spec.tool, _explained(spec), spec, ())
 
 
@@ -39,18 +40,18 @@ def offered(conversation: Conversation, *, activates: bool = True) -> tuple[Tool
     return (*tools, *(script_definition(script) for script in conversation.scripts))
 
 
-def _explained(spec: TaskSpec[Any]) -> str:
+def _explained(spec: TaskSpec[Any] | OwnTool) -> str:
     return inspect.cleandoc(spec.request.__doc__ or "")
 
 
-def _definition(name: str, description: str, spec: TaskSpec[Any], given: tuple[str, ...]) -> ToolDefinition:
+def _definition(name: str, description: str, spec: TaskSpec[Any] | OwnTool, given: tuple[str, ...]) -> ToolDefinition:
     """`given`: parameters that are not the model's to fill in."""
     one_line, parameters = " ".join(description.split()), _parameters(spec, given)
     return ToolDefinition(function=FunctionDefinition(name=name, description=one_line, parameters=parameters))
 
 
 @cache
-def _parameters(spec: TaskSpec[Any], given: tuple[str, ...]) -> dict[str, Any]:
+def _parameters(spec: TaskSpec[Any] | OwnTool, given: tuple[str, ...]) -> dict[str, Any]:
     schema = spec.request.model_json_schema()
     fields = schema.get("properties", {}).items()
     return {
