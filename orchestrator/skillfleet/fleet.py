@@ -18,6 +18,7 @@ from .conversations.descent import continued, forked, retried
 from .conversations.ledger import DeadCall
 from .conversations.models import Conversation, ConversationSpec
 from .conversations.report import Report, report
+from .decisions import Decisions
 from .errors import BadRequestError, NoFleetError, UnknownConversationError
 from .events import Entry, Position
 from .local.access import Access
@@ -34,7 +35,7 @@ BATCH_CHUNK = 100
 log = logging.getLogger(__name__)
 
 
-class Fleet:
+class Fleet(Decisions):
     """Use it as a context manager, on the main thread:
 
         with Fleet() as fleet:

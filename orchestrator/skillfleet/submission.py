@@ -30,9 +30,8 @@ OPTIONS = {
     "tenant": "--tenant",
     "priority": "--priority",
     "person_timeout": "--person-timeout",
-    "rules": "--ask, --allow and --deny",
 }
-NAMES = OPTIONS | {"prompt": "the prompt", "system": "the system prompt"}
+NAMES = OPTIONS | {"prompt": "the prompt", "system": "the system prompt", "rules": "the rule"}
 
 
 def _text(value: object) -> object:

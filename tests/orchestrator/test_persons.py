@@ -1,6 +1,7 @@
 """A conversation whose calls wait for a person, step by step."""
 
 import json
+from typing import Any
 
 import pytest
 from tests.conversation_steps import NOW, after, asks, awaiting_model, call, finished, last_effects, list_skills
@@ -31,7 +32,7 @@ APPROVED, DENIED = Decision(verdict="approved"), Decision(verdict="denied", text
 ANSWERED = Decision(verdict="answered", text="Blue.")
 
 
-def waiting(**limits: float) -> Conversation:
+def waiting(**limits: Any) -> Conversation:
     """Its first call waits for leave, its second runs."""
     begun = awaiting_model(**limits, wait_s=WAIT_S)
     spec = begun.spec.model_copy(update={"rules": (Rule(verdict="ask", tool="run_python_script"),)})

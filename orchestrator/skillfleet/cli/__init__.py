@@ -15,7 +15,9 @@ from . import exits
 from .dead import app as dead
 from .doctor import doctor
 from .following import follow, result
+from .persons import answer, approve, deny
 from .queries import cancel, list_conversations, pause, resume, status
+from .rules import OrderedCommand
 from .serve import flower, orchestrator, up
 from .submit import fork, retry, submit
 
@@ -56,6 +58,9 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
     "cancel": cancel,
     "pause": pause,
     "resume": resume,
+    "approve": approve,
+    "deny": deny,
+    "answer": answer,
     "retry": retry,
     "fork": fork,
     "up": up,
@@ -65,7 +70,7 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
     "doctor": doctor,
 }
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    app.command(name, cls=OrderedCommand)(command)
 app.add_typer(dead, name="dead")
 mount_skills(app)
 

@@ -18,6 +18,7 @@ from ..settings import SCRIPTED, OrchestratorSettings
 from .batches import submit_batch
 from .exits import complain
 from .following import Id, Json, to_the_end
+from .rules import Allow, Ask, Deny, rules_of
 
 Follow = Annotated[bool | None, typer.Option("--follow/--no-follow", help="Show progress; by default on a terminal.")]
 Detach = Annotated[bool, typer.Option("--detach", help="Print the id and leave.")]
@@ -25,6 +26,7 @@ Prompt = Annotated[str | None, typer.Argument(help="What you want answered; `-` 
 
 
 def submit(
+    context: typer.Context,
     prompt: Prompt = None,
     follow: Follow = None,
     detach: Detach = False,
@@ -39,6 +41,13 @@ def submit(
     continues: Annotated[str | None, typer.Option("--continue", help="Go on from this ended one (ID).")] = None,
     idempotency_key: Annotated[
         str | None, typer.Option(help="Submitted again by the tenant with the same key, it is the same conversation.")
+    ] = None,
+    ask: Ask = None,
+    allow: Allow = None,
+    deny: Deny = None,
+    ask_user: Annotated[bool, typer.Option("--ask-user", help="The model may ask you questions.")] = False,
+    person_timeout: Annotated[
+        float | None, typer.Option(help="Seconds for which it waits for a person at most (86400).")
     ] = None,
     batch: Annotated[
         Path | None, typer.Option(help='A file of JSON lines, each {"prompt": ...}; instead of PROMPT.')
@@ -58,6 +67,9 @@ def submit(
         "max_turns": max_turns,
         "tenant": tenant,
         "priority": priority,
+        "person_timeout": person_timeout,
+        "ask_user": ask_user or None,
+        "rules": rules_of(context, ask=ask, allow=allow, deny=deny) or None,
     }
     asked = {name: value for name, value in options.items() if value is not None}
     if batch is not None:

@@ -6,11 +6,13 @@ from skillfleet_workers.wire.contract import UsedSkill
 
 from .limits import ConversationModel, Problem, Usage
 from .models import Conversation, Status
+from .persons import Asked
 
 
 class CallReport(ConversationModel):
-    """`child`: the id of the conversation that worked on it."""
+    """`key`: its place in the conversation, TURN.INDEX; `child`: the id of the conversation that worked on it."""
 
+    key: str = ""
     name: str
     skill: str | None
     status: str | None
@@ -22,7 +24,8 @@ class CallReport(ConversationModel):
 
 class Report(ConversationModel):
     """`elapsed_ms`: from acceptance to the end, or to now. `dropped_results`: how many came late or twice.
-    `snapshot`: the id of the skills that it keeps to, empty: none yet; `skills`: those that its calls really used."""
+    `snapshot`: the id of the skills that it keeps to, empty: none yet; `skills`: those that its calls really used.
+    `waiting_for`: the calls that wait for a person."""
 
     id: str
     parent_id: str | None
@@ -38,6 +41,7 @@ class Report(ConversationModel):
     dropped_results: int = 0
     tenant: str
     priority: int
+    waiting_for: tuple[Asked, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         return self.model_dump(mode="json")
@@ -54,6 +58,7 @@ def report(conversation: Conversation, now: float) -> Report:
         turns=conversation.turn,
         tool_calls=tuple(
             CallReport(
+                key=run.key,
                 name=run.name,
                 skill=run.skill,
                 status=run.status,
@@ -70,5 +75,6 @@ def report(conversation: Conversation, now: float) -> Report:
         dropped_results=conversation.dropped,
         tenant=conversation.spec.tenant,
         priority=conversation.spec.priority,
+        waiting_for=tuple(Asked.of(run) for run in conversation.with_persons),
         elapsed_ms=round((end - conversation.spec.created_at) * 1000, 1),
     )

@@ -18,10 +18,7 @@ SKILLFLEET_OUTPUT_DIR; its stdout is for short results.
 - End with one concise answer to the task."""
 
 NOBODY_ANSWERS = "Nobody can answer questions in between."
-MAY_ASK = (
-    "What you cannot find out yourself and cannot do without, ask with ask_user: one question, all that is needed."
-)
-"""The tool's name stands in the contract of our own tools; what is told of it here is when to use it."""
+MAY_ASK = "What you cannot find out yourself and cannot do without, ask the user with ask_user before it."
 
 CATALOG_PROMPT = """\
 These skills are there. An activated skill's instructions govern what you do, and which tools you may use, until you \
