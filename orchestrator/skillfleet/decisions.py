@@ -16,8 +16,8 @@ MAX_CHARS = 100_000
 
 
 class Decisions:
-    """A call is named by its key (TURN.INDEX), as `Report.waiting_for` and the event `asked` have it. The first word on
-    a call counts."""
+    """A call is named by its key (TURN.INDEX), as `Report.waiting_for` and the event `asked` have it. The first word
+    on a call counts."""
 
     _access: Access
 

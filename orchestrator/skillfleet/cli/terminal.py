@@ -24,7 +24,7 @@ class Terminal:
 
     @property
     def ours(self) -> bool:
-        """What is typed is for us: it has not ended, and we are no job in the background, which to read would stop."""
+        """What is typed is for us: it has not ended, and we are no job in the background, which reading stops."""
         try:
             return not self._ended and os.tcgetpgrp(self._descriptor) == os.getpgrp()
         except OSError:
