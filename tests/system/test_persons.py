@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import psutil
 import pytest
-from tests.system.fleet import COMMAND, PATIENCE_S, Place, wait_for
+from tests.system.fleet import COMMAND, PATIENCE_S, Place, known_everywhere, wait_for
 from tests.system.replies import call, python
 from tests.system.standing_fleet import StandingFleet, standing_fleet
 
@@ -143,7 +143,7 @@ def test_a_follower_stops_asking_what_was_decided_elsewhere(fleet: StandingFleet
         typist.sees("Answer: ")
         done = fleet.place.cli("answer", name, "-", stdin="red")
         assert (done.returncode, done.stdout) == (0, f"{name}: answered 1.0 ask_user\n")
-        typist.sees("answered elsewhere")
+        typist.sees("answered: red")
         assert typist.answer() == "Painted it red.\n"
 
 
@@ -187,3 +187,17 @@ def test_an_interrupt_ends_a_follower_that_asks(fleet: StandingFleet) -> None:
     typist.sees("detached")
     typist.answer()
     assert typist.process.returncode == 130
+
+
+def test_who_follows_a_parent_is_asked_what_its_child_waits_for(fleet: StandingFleet) -> None:
+    (fleet.place.skills / "digging").mkdir()
+    (fleet.place.skills / "digging" / "SKILL.md").write_text(
+        "---\nname: digging\ndescription: Digs.\ncontext: fork\n---\nDig.\n"
+    )
+    wait_for(lambda: known_everywhere(fleet.place, "digging"), "the worker knows it")
+    model = fleet.place.script([call("skill", "dug", name="digging")], "${dug}", children={"digging": ASKING})
+    typist = Typist(fleet.place, "submit", "--follow", "--ask-user", "--model", model, "Dig.")
+    typist.sees("Which colour?")
+    typist.sees("Answer: ")
+    typist.types("brown")
+    assert typist.answer() == "Painted it brown.\n"

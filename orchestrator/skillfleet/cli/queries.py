@@ -7,7 +7,7 @@ import typer
 from skillfleet_workers.wire.printable import printable
 
 from ..fleet import Fleet
-from .asking import told
+from .asking import questions
 from .display import calls_table, conversations_table, ending, literal, print_json, stdout_console
 from .following import Id, Json
 
@@ -23,8 +23,8 @@ def status(conversation_id: Id, as_json: Json = False) -> None:
     console.print(ending(report), markup=False)
     if report.tool_calls:
         console.print(calls_table(report))
-    for asked in report.waiting_for:
-        console.print(literal(told(report.id, asked)))
+    for question in questions(report):
+        console.print(literal(question.told))
     if report.answer:
         console.print(printable(report.answer) if console.is_terminal else report.answer, markup=False)
 
@@ -41,8 +41,8 @@ def list_conversations(
     elif reports:
         stdout_console().print(conversations_table(reports))
         for report in reports:
-            for asked in report.waiting_for:
-                stdout_console().print(literal(told(report.id, asked)))
+            for question in questions(report):
+                stdout_console().print(literal(question.told))
     else:
         print("No conversations yet: `skillfleet submit PROMPT` queues one.")
 
