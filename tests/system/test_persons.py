@@ -2,7 +2,9 @@
 
 import os
 import pty
+import re
 import select
+import shlex
 import signal
 import subprocess
 import time
@@ -10,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import psutil
 import pytest
 from tests.system.fleet import COMMAND, PATIENCE_S, Place, known_everywhere, wait_for
 from tests.system.replies import call, python
@@ -18,6 +19,9 @@ from tests.system.standing_fleet import StandingFleet, standing_fleet
 
 from skillfleet.conversations.report import Report
 from skillfleet.errors import BadRequestError
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+(README_EXAMPLE,) = re.findall(r"```sh\n(skillfleet submit --ask .*\n.*)\n```", README)
 
 ASK = "ask:run_python_script"
 RUNNING = ([python("print(6 * 7)", "six")], "It is ${six.stdout}.")
@@ -68,28 +72,25 @@ class Typist:
         return str(told)
 
 
-def test_an_approval_outlives_a_restart_of_everything(tmp_path: Path) -> None:
-    with TemporaryDirectory(prefix="sf-", dir="/tmp") as folder, standing_fleet(Path(folder)) as fleet:
-        victims = [fleet.orchestrator(), fleet.worker()]
-        with fleet.place.fleet() as api:
-            name = api.submit("How much is 6 * 7?", model=fleet.place.script(*RUNNING), rules=[ASK])
-        (asked,) = waits(fleet.place, name).waiting_for
-        assert (asked.key, asked.kind, asked.arguments["script"]) == ("1.0", "approval", "print(6 * 7)")
-        for victim in victims:
-            assert victim.poll() is None
-            for process in [*psutil.Process(victim.pid).children(recursive=True), psutil.Process(victim.pid)]:
-                process.kill()
-            victim.wait(PATIENCE_S)
-        fleet.server.kill()
-        fleet.server.start()
-        fleet.orchestrator()
-        fleet.worker()
-        assert waits(fleet.place, name).waiting_for == (asked,)
-        done = fleet.place.cli("approve", name)
-        assert (done.returncode, done.stdout) == (0, f"{name}: approved 1.0 run_python_script\n")
-        with fleet.place.fleet() as api:
-            report = api.result(name)
-            assert (report.status, report.answer) == ("completed", "It is 42.")
+def test_an_approval_outlives_a_restart_of_everything(fleet: StandingFleet) -> None:
+    with fleet.place.fleet() as api:
+        name = api.submit("How much is 6 * 7?", model=fleet.place.script(*RUNNING), rules=[ASK])
+    (asked,) = waits(fleet.place, name).waiting_for
+    assert (asked.key, asked.kind, asked.arguments["script"]) == ("1.0", "approval", "print(6 * 7)")
+    for (victim,) in fleet.started.values():
+        assert victim.poll() is None
+        victim.kill()
+        victim.wait(PATIENCE_S)
+    fleet.server.kill()
+    fleet.server.start()
+    fleet.orchestrator()
+    fleet.worker()
+    assert waits(fleet.place, name).waiting_for == (asked,)
+    done = fleet.place.cli("approve", name)
+    assert (done.returncode, done.stdout) == (0, f"{name}: approved 1.0 run_python_script\n")
+    with fleet.place.fleet() as api:
+        report = api.result(name)
+        assert (report.status, report.answer) == ("completed", "It is 42.")
 
 
 def test_a_denial_is_told_the_model_with_its_reason_and_a_second_word_is_refused(fleet: StandingFleet) -> None:
@@ -147,18 +148,19 @@ def test_a_follower_stops_asking_what_was_decided_elsewhere(fleet: StandingFleet
         assert typist.answer() == "Painted it red.\n"
 
 
-def test_where_nobody_can_be_asked_the_command_is_told_and_what_is_waited_for_is_listed(fleet: StandingFleet) -> None:
-    model = fleet.place.script(*RUNNING)
-    submit = fleet.place.start("submit", "--ask", "run_python_script", "--model", model, "6 * 7?")
+def test_where_nobody_can_be_asked_the_command_is_told_as_the_readme_has_it(fleet: StandingFleet) -> None:
+    submitting, approving = (shlex.split(line)[1:] for line in README_EXAMPLE.splitlines())
+    submit = fleet.place.start(*submitting, "--model", fleet.place.script(*RUNNING))
     wait_for(lambda: "waits for a person" in fleet.place.log("submit"), "it says so")
     (line,) = fleet.place.log("submit").splitlines()
     name = line.split()[1]
-    assert f"`skillfleet approve {name} 1.0`" in line
-    assert f"skillfleet approve {name} 1.0" in fleet.place.cli("list").stdout
-    assert f"skillfleet approve {name} 1.0" in fleet.place.cli("status", name).stdout
+    command = f"`skillfleet approve {name} 1.0`"
+    assert command in line
+    assert command in fleet.place.cli("list").stdout
+    assert command in fleet.place.cli("status", name).stdout
     wrong = fleet.place.cli("answer", name, "yes", "--call", "1.0")
     assert (wrong.returncode, "waits for another word" in wrong.stderr) == (2, True)
-    assert fleet.place.cli("approve", name, "1.0").returncode == 0
+    assert fleet.place.cli(*[name if word == "ID" else word for word in approving]).returncode == 0
     answer, _ = submit.communicate(timeout=PATIENCE_S)
     assert (submit.returncode, answer) == (0, "It is 42.\n")
 

@@ -46,6 +46,7 @@ from .stored import (
     conversation_of,
     entry_of,
     own_ms,
+    pages,
     paired,
     state_json,
     stored_apart,
@@ -251,9 +252,7 @@ class RedisLedger:
         events, lives = keys.events(conversation_id), keys.live(conversation_id)
         block = int(min(wait_s, MAX_WAIT_S) * 1000) or None
         streams: dict[Any, Any] = {events: after} if live is None else {events: after, lives: live}
-        found = cast(Any, self._blocking.xread(streams, block=block)) or []
-        # By RESP3 a map of lists of pages, by RESP2 a list of pairs.
-        rows = {name: page[0] for name, page in found.items()} if isinstance(found, dict) else dict(found)
+        rows = pages(self._blocking.xread(streams, block=block))
         told = [entry_of(cursor, fields, live=True) for cursor, fields in rows.get(lives, ())]
         return in_order([entry_of(cursor, fields) for cursor, fields in rows.get(events, ())], told)
 

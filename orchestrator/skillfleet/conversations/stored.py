@@ -32,6 +32,11 @@ def paired(flat: Sequence[str]) -> dict[str, str]:
     return dict(zip(flat[::2], flat[1::2], strict=True))
 
 
+def pages(read: Any) -> dict[str, list[tuple[str, dict[str, str]]]]:
+    """By stream, its entries: by RESP3 a map of lists of pages, by RESP2 a list of pairs, or nothing."""
+    return {name: page[0] for name, page in read.items()} if isinstance(read, dict) else dict(read or ())
+
+
 def state_json(conversation: Conversation) -> str:
     """It begins with its format, which is read without parsing it."""
     recent = tuple(run for run in conversation.runs if run.ref.turn >= conversation.turn)
