@@ -97,8 +97,7 @@ class RedisLedger:
             self._client.register_script(lua(__package__, name)) for name in ("cancel", "pause", "resume", "decide")
         )
         self._waits_for_disk, self._replicas = True, replicas
-        self._written = OwnWritings()
-        self._fleet, self._tidy_at = fleet, 0.0
+        self._written, self._fleet, self._tidy_at = OwnWritings(), fleet, 0.0
 
     @property
     def client(self) -> redis.Redis:
