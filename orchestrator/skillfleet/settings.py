@@ -35,7 +35,7 @@ class OrchestratorSettings(FleetSettings):
     queue_timeout_s: int = Field(default=120, ge=1, le=7 * 86400, validation_alias="SKILLFLEET_QUEUE_TIMEOUT_SECONDS")
     recovery_s: int = Field(default=10, ge=3, le=3600, validation_alias="SKILLFLEET_RECOVERY_SECONDS")
 
-    @field_validator("llm_api_key", "llm_api_base_url", "llm_model_name")
+    @field_validator("llm_api_key", "llm_api_base_url", "llm_model_name", "policy")
     @classmethod
     def _not_empty(cls, value: SecretStr | str | None) -> SecretStr | str | None:
         text = value.get_secret_value() if isinstance(value, SecretStr) else value

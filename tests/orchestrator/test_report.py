@@ -41,5 +41,5 @@ def test_a_report_is_plain_json() -> None:
     as_json = report(awaiting_calls(list_skills()), NOW).as_json()
     assert set(as_json) == {
         "id", "parent_id", "status", "answer", "error", "turns", "tool_calls", "usage", "elapsed_ms",
-        "dropped_results", "tenant", "priority", "snapshot", "skills",
+        "dropped_results", "tenant", "priority", "snapshot", "skills", "waiting_for",
     }  # fmt: skip
