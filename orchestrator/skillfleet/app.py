@@ -109,7 +109,7 @@ def policy_of(settings: OrchestratorSettings) -> tuple[Rule, ...]:
         SettingsError: it cannot be read.
     """
     try:
-        return read_rules(settings.policy)
+        return read_rules(settings.policy or "")
     except ValueError as wrong:
         raise SettingsError(f"SKILLFLEET_POLICY: {wrong}") from None
 

@@ -28,7 +28,7 @@ class OrchestratorSettings(FleetSettings):
     anthropic_base_url: str | None = Field(default=None, validation_alias="ANTHROPIC_BASE_URL")
     streaming: bool = Field(default=True, validation_alias="SKILLFLEET_STREAMING")
     models_file: Path | None = Field(default=None, validation_alias="SKILLFLEET_MODELS_FILE")
-    policy: str = Field(default="", validation_alias="SKILLFLEET_POLICY")
+    policy: str | None = Field(default=None, validation_alias="SKILLFLEET_POLICY")
     parallel_calls: int = Field(default=PARALLEL_CALLS, ge=1, le=1000, validation_alias="SKILLFLEET_PARALLEL_CALLS")
     slots: int = Field(default=32, ge=1, le=2000, validation_alias="SKILLFLEET_SLOTS")
     tenant_slots: int = Field(default=0, ge=0, validation_alias="SKILLFLEET_TENANT_SLOTS")
