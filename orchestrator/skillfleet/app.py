@@ -11,7 +11,7 @@ import redis
 from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.blobs import Blobs
 from skillfleet_workers.wire.celery import make_celery
-from skillfleet_workers.wire.connection import RedisUrls, worker_name
+from skillfleet_workers.wire.connection import RedisUrls, SettingsError, worker_name
 from skillfleet_workers.wire.presence import LiveProcess, Presence, live_processes
 from skillfleet_workers.wire.store import ArtifactStore
 
@@ -20,7 +20,7 @@ from .catalogs import Catalogs
 from .conversations.asking import Models
 from .conversations.driver import Driver
 from .conversations.limits import Problem
-from .conversations.models import ConversationSpec
+from .conversations.models import ConversationSpec, Rule
 from .conversations.redis_ledger import RedisLedger
 from .conversations.schedule import lease_s
 from .llm.adapters import adapted, registered
@@ -34,6 +34,7 @@ from .llm.scripted import ScriptedModel
 from .results import CeleryResults
 from .settings import REPLAY, OrchestratorSettings
 from .shown_files import ShownFiles
+from .tools.permission import read_rules
 
 
 def models_of(settings: OrchestratorSettings) -> Models:
@@ -117,7 +118,20 @@ def make_driver(
         known=known_models(settings),
         executions=CeleryResults(lambda: make_celery(settings, queue=queue)).execution,
         file=ShownFiles(ArtifactStore.of(settings)).read,
+        rules=policy_of(settings),
     )
+
+
+def policy_of(settings: OrchestratorSettings) -> tuple[Rule, ...]:
+    """What the fleet's operator wants to be asked about.
+
+    Raises:
+        SettingsError: it cannot be read.
+    """
+    try:
+        return read_rules(settings.policy or "")
+    except ValueError as wrong:
+        raise SettingsError(f"SKILLFLEET_POLICY: {wrong}") from None
 
 
 def make_presence(settings: OrchestratorSettings, client: redis.Redis) -> Presence:

@@ -11,12 +11,13 @@ from skillfleet_workers.wire.shown import readable_arguments
 from .conversations.messages import Message
 from .conversations.models import Conversation
 from .conversations.moves import CallModel, Effect, RunTool
+from .conversations.persons import Asked
 from .conversations.runs import ToolRun
 from .errors import BadRequestError
 
 EventType = Literal[
-    "submitted", "message", "turn", "call", "started", "failed", "returned", "lost", "result", "child",
-    "recorded", "diverged", "paused", "resumed", "ended",
+    "submitted", "message", "turn", "call", "asked", "decided", "started", "failed", "returned", "lost", "result",
+    "child", "recorded", "diverged", "paused", "resumed", "ended",
 ]  # fmt: skip
 LiveType = Literal["progress", "output", "token", "arguments", "again"]
 EntryType = EventType | LiveType
@@ -25,7 +26,8 @@ EntryType = EventType | LiveType
 @dataclass(frozen=True, slots=True)
 class Entry:
     """Events: `submitted`: the spec's summary; `message`: one Message of the transcript; `turn`: the model is
-    asked (`model`: which, where a skill asks for another than the conversation's); `call`: a call was sent;
+    asked (`model`: which, where a skill asks for another than the conversation's); `call`: a call was sent; `asked`:
+    a call waits for a person; `decided`: what one has said of it;
     `started`, `failed` (its script has, and is run again), `returned` (its worker has to go, and has ended it),
     `lost` (its worker lives, and has lost its run), `result`: by the worker, or by the orchestrator alone; `child`:
     the child conversation that works on a call has begun (`status` queued), or has ended; `recorded`: of a recorded
@@ -124,6 +126,8 @@ def changes(before: Conversation, after: Conversation, effects: list[Effect]) ->
     known = {run.key for run in before.runs if run.status}
     told += [_decided(run, added) for run in after.runs if run.key not in known and _by_engine(run)]
     told += [_child_left(run) for run in after.runs if run.key not in known and _left_its_child(run)]
+    waited = {run.key for run in before.runs}
+    told += [_asked(run) for run in after.with_persons if run.key not in waited]
     told += [_call(effect.run) for effect in effects if isinstance(effect, RunTool)]
     if any(isinstance(effect, CallModel) for effect in effects):
         told.append(("turn", json.dumps(_turn(after))))
@@ -157,6 +161,10 @@ def _call(run: ToolRun) -> Told:
         "arguments": readable_arguments(run.request),
     }
     return "call", json.dumps(about)
+
+
+def _asked(run: ToolRun) -> Told:
+    return "asked", Asked.of(run).model_dump_json(exclude_defaults=True)
 
 
 def _left_its_child(run: ToolRun) -> bool:

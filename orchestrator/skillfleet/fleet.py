@@ -2,14 +2,11 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-
-from pydantic import BaseModel
 
 from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.connection import load_settings
@@ -17,32 +14,26 @@ from skillfleet_workers.wire.fitness import read_facts
 from skillfleet_workers.wire.presence import LiveProcess
 from skillfleet_workers.wire.store import ArtifactStore
 
-from .conversations.dead import DeadReport, dead_report, repeated
-from .conversations.descent import continued, forked, retried
-from .conversations.ledger import DeadCall
-from .conversations.models import Conversation, ConversationSpec
+from .conversations.dead import DeadReport, dead_report
+from .conversations.models import Conversation
 from .conversations.report import ArtifactReport, Report, report
+from .decisions import Decisions
 from .errors import BadRequestError, NoFleetError, UnknownConversationError
 from .events import Entry, Position
-from .handed import Given, HandedFile, read_handed
-from .handing_in import hand_in
 from .local.access import Access
 from .outage import Outages
 from .recorder import recorded
 from .saving import SavedFile, save
 from .settings import OrchestratorSettings
-from .submission import Submission, child_of, new_id
+from .submitting import Submitting
 
 FLEET_GONE_S = 30.0
 """A conversation that nobody moves is given up by its followers after this long; it stays in the ledger."""
 
-BATCH_CHUNK = 100
-"""Conversations of a batch that are accepted in one round trip."""
-
 log = logging.getLogger(__name__)
 
 
-class Fleet:
+class Fleet(Submitting, Decisions):
     """Use it as a context manager, on the main thread:
 
         with Fleet() as fleet:
@@ -74,85 +65,6 @@ class Fleet:
     def lone(self) -> bool:
         """Whether this fleet is our own, and ends with us."""
         return self._access.lone
-
-    def submit(
-        self,
-        prompt: str = "",
-        *,
-        model: str = "",
-        system: str | None = None,
-        skills: Sequence[str] | None = None,
-        timeout: float | None = None,
-        max_turns: int | None = None,
-        max_tool_calls: int | None = None,
-        max_input_tokens: int | None = None,
-        max_output_tokens: int | None = None,
-        max_cost: float | None = None,
-        idempotency_key: str | None = None,
-        continues: str | None = None,
-        tenant: str | None = None,
-        priority: int | None = None,
-        images: Sequence[Given] = (),
-        files: Sequence[Given] = (),
-        schema: dict[str, Any] | type[BaseModel] | str | None = None,
-        record: bool = False,
-        detach: bool = False,
-    ) -> str:
-        """Queue a conversation; when this returns its id, the conversation is stored, and so are its files.
-
-        `model`: a name of the provider's, `scripted:FILE`, or `replay:FILE`, whose prompt is the recorded one where
-        `prompt` is empty. `schema`: the JSON Schema that the answer has to fit, a pydantic model class, or a file;
-        the report then has its `data`. `record`: so that `record` can tell it. `timeout`: seconds of wall time;
-        `max_turns` to `max_cost`: further limits, in tokens and by the prices of the models.
-        `idempotency_key`: the tenant's second submission with the same one gives the id of the first. `continues`:
-        the ended one whose history, activated skills, limits and files it has. `tenant`: for whom ("default");
-        tenants share the fleet alike. `priority` among the tenant's own: 1, which comes first, to 10 (5). `images`:
-        for the model and for scripts; `files`: for scripts. `detach`: only on a fleet that runs already.
-
-        Raises:
-            BadRequestError: an empty prompt, a limit out of range, a bad file, one to continue that has not ended.
-            NoFleetError: no fleet is running, and none may be started.
-        """
-        given = {
-            "prompt": prompt, "model": model, "system": system, "skills": tuple(skills) if skills else None,
-            "timeout": timeout, "max_turns": max_turns, "max_tool_calls": max_tool_calls,
-            "max_input_tokens": max_input_tokens, "max_output_tokens": max_output_tokens, "max_cost": max_cost,
-            "idempotency_key": idempotency_key,
-            "tenant": tenant, "priority": priority, "images": images, "files": files,
-            "schema": schema, "record": record,
-        }  # fmt: skip
-        asked = Submission.of(read_handed(given), goes_on=continues is not None)
-        if continues is None:
-            return self._accept(asked.spec(), detach, asked.handed)
-        spec = asked.onto(child_of(continued(self._load(continues), new_id(), asked.prompt)))
-        return self._accept(spec, detach, asked.handed)
-
-    def submit_batch(self, submissions: Iterable[Submission], *, detach: bool = False) -> Iterator[str]:
-        """The ids, in order, as they are accepted; see `read_batch`.
-
-        Raises: as `submit`.
-        """
-        rest = iter(submissions)
-        while chunk := list(islice(rest, BATCH_CHUNK)):
-            specs = [one.spec() for one in chunk]
-            serving = self._access.serving(*specs, detach=detach)
-            hand_in(self.settings, (file for one in chunk for file in one.handed))
-            yield from (accepted.id for accepted in serving.submit(*specs))
-
-    def retry(self, conversation_id: str, *, detach: bool = False) -> str:
-        """A new conversation that goes on from the last good turn of one that has ended without an answer.
-
-        Raises: as `submit`.
-        """
-        return self._accept(child_of(retried(self._load(conversation_id), new_id())), detach)
-
-    def fork(self, conversation_id: str, prompt: str, *, at: int, detach: bool = False) -> str:
-        """A new conversation with what was said up to the end of the turn `at`, and a new prompt.
-
-        Raises: as `submit`.
-        """
-        asked = Submission.of({"prompt": prompt})
-        return self._accept(child_of(forked(self._load(conversation_id), new_id(), at, asked.prompt)), detach)
 
     def follow(self, conversation_id: str, after: str = "0", *, live: bool = True) -> Iterator[Entry | None]:
         """What happens, from the beginning (or beyond the cursor `after` of any entry), then as it comes, to the end;
@@ -248,13 +160,6 @@ class Fleet:
         """
         return dead_report(self._dead(call_id))
 
-    def retry_dead(self, call_id: str, *, detach: bool = False) -> str:
-        """A new conversation that makes this one call and answers with what it brings.
-
-        Raises: as `submit`, and as `dead_call`.
-        """
-        return self._accept(repeated(self._dead(call_id), new_id()), detach)
-
     def running(self, role: str | None = None) -> tuple[LiveProcess, ...]:
         """Who lives on this fleet, but for the lone fleets of others."""
         return self._access.running(role)
@@ -266,11 +171,6 @@ class Fleet:
     def look_after(self) -> bool:
         """Start again what is ours and has died. Whether it was redis."""
         return self._access.look_after()
-
-    def _accept(self, spec: ConversationSpec, detach: bool, handed: Iterable[HandedFile] = ()) -> str:
-        serving = self._access.serving(spec, detach=detach)
-        hand_in(self.settings, handed)
-        return serving.submit(spec)[0].id
 
     def _control(self, ask: Callable[[str], bool], conversation_id: str, what: str) -> None:
         if not _asked(ask, conversation_id):
@@ -300,18 +200,6 @@ class Fleet:
         if gone and not self.lone and not self.running("orchestrator"):
             raise NoFleetError(f"no orchestrator is running; {conversation_id} waits for one (`skillfleet up`)")
         return True
-
-    def _dead(self, call_id: str) -> DeadCall:
-        call = self._access.ledger.find_dead(call_id)
-        if call is None:
-            raise BadRequestError(f"no dead call {call_id!r}; see `skillfleet dead list`")
-        return call
-
-    def _load(self, conversation_id: str) -> Conversation:
-        conversation = self._access.ledger.load(conversation_id)
-        if conversation is None:
-            raise UnknownConversationError(conversation_id)
-        return conversation
 
 
 def _asked(ask: Callable[[str], bool], conversation_id: str) -> bool:

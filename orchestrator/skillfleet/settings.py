@@ -32,14 +32,14 @@ class OrchestratorSettings(FleetSettings):
     anthropic_base_url: str | None = Field(default=None, validation_alias="ANTHROPIC_BASE_URL")
     streaming: bool = Field(default=True, validation_alias="SKILLFLEET_STREAMING")
     models_file: Path | None = Field(default=None, validation_alias="SKILLFLEET_MODELS_FILE")
-    policy: str = Field(default="", validation_alias="SKILLFLEET_POLICY")
+    policy: str | None = Field(default=None, validation_alias="SKILLFLEET_POLICY")
     parallel_calls: int = Field(default=PARALLEL_CALLS, ge=1, le=1000, validation_alias="SKILLFLEET_PARALLEL_CALLS")
     slots: int = Field(default=32, ge=1, le=2000, validation_alias="SKILLFLEET_SLOTS")
     tenant_slots: int = Field(default=0, ge=0, validation_alias="SKILLFLEET_TENANT_SLOTS")
     queue_timeout_s: int = Field(default=120, ge=1, le=7 * 86400, validation_alias="SKILLFLEET_QUEUE_TIMEOUT_SECONDS")
     recovery_s: int = Field(default=10, ge=3, le=3600, validation_alias="SKILLFLEET_RECOVERY_SECONDS")
 
-    @field_validator("llm_api_key", "llm_api_base_url", "llm_model_name")
+    @field_validator("llm_api_key", "llm_api_base_url", "llm_model_name", "policy")
     @classmethod
     def _not_empty(cls, value: SecretStr | str | None) -> SecretStr | str | None:
         text = value.get_secret_value() if isinstance(value, SecretStr) else value

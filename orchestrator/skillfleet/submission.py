@@ -15,7 +15,9 @@ from .errors import BadRequestError
 from .handed import HandedFile, together
 from .llm.prompts import opening, prompted
 from .played import as_recorded, schema_of, script_of
-from .tools.definitions import all_definitions
+from .tools.definitions import all_definitions, definition
+from .tools.own import ASK_USER
+from .tools.permission import read_rule
 
 MAX_KEY_CHARS = 200
 TENANT = re.compile(r"[A-Za-z0-9_.-]{1,64}")
@@ -30,10 +32,18 @@ OPTIONS = {
     "tenant": "--tenant",
     "priority": "--priority",
     "schema": "--schema",
+    "person_timeout": "--person-timeout",
 }
-NAMES = OPTIONS | {"images": "--image", "files": "--file", "prompt": "the prompt", "system": "the system prompt"}
+NAMES = OPTIONS | {
+    "images": "--image",
+    "files": "--file",
+    "prompt": "the prompt",
+    "system": "the system prompt",
+    "rules": "the rule",
+}
 LIMITS = {
     "timeout": "timeout_s",
+    "person_timeout": "wait_s",
     **{name: name for name in ("max_turns", "max_tool_calls", "max_input_tokens", "max_output_tokens", "max_cost")},
 }
 """Fields of a submission, by those of Limits that they set."""
@@ -60,7 +70,15 @@ def _tenant(value: object) -> object:
     return value
 
 
+def _rule(value: object) -> object:
+    if isinstance(value, str):
+        read_rule(value)
+    return value
+
+
 Text = Annotated[str, BeforeValidator(_text)]
+RuleText = Annotated[str, BeforeValidator(_rule)]
+"""VERDICT:TOOL[@SKILL]"""
 
 
 class Submission(BaseModel):
@@ -69,7 +87,9 @@ class Submission(BaseModel):
     tenants share the fleet alike. `priority` among the tenant's own: 1, which comes first, to 10. `answer_schema`
     (given as `schema`): the JSON Schema that the answer has to fit, a file of it, or a pydantic model class.
     `record`: so that it can be recorded. `images`: for the model, and for scripts; `files`: for scripts; as
-    `read_handed` has checked them."""
+    `read_handed` has checked them. `rules`: what a person is asked about, each as VERDICT:TOOL[@SKILL]; the last that
+    fits a call decides. `ask_user`: the model may ask questions. `person_timeout`: seconds for which it waits for a
+    person at most."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -86,6 +106,9 @@ class Submission(BaseModel):
     idempotency_key: Annotated[str, BeforeValidator(_key)] | None = None
     tenant: Annotated[str, BeforeValidator(_tenant)] | None = None
     priority: Annotated[int, Field(ge=1, le=10)] | None = None
+    rules: Annotated[tuple[RuleText, ...], Field(strict=False)] = ()
+    ask_user: bool = False
+    person_timeout: float | None = None
     answer_schema: Annotated[dict[str, Any] | None, BeforeValidator(schema_of)] = Field(default=None, alias="schema")
     record: bool = False
     images: tuple[HandedFile, ...] = ()
@@ -129,9 +152,10 @@ class Submission(BaseModel):
             id=new_id(),
             model=self.model,
             script=script_of(self.model),
-            opening=opening(self.prompt, self.system, handed.new, handed.shown),
+            opening=opening(self.prompt, self.system, handed.new, handed.shown, may_ask=self.ask_user),
             files=handed.all,
-            tools=all_definitions(),
+            tools=(*all_definitions(), definition(ASK_USER)) if self.ask_user else all_definitions(),
+            rules=tuple(map(read_rule, self.rules)),
             skills=self.skills or None,
             limits=self.limits(Limits()),
             answer_schema=self.answer_schema,
@@ -143,12 +167,15 @@ class Submission(BaseModel):
 
     def onto(self, child: ConversationSpec) -> ConversationSpec:
         """The spec of a conversation that goes on from another one, with what is asked for anew."""
-        if self.system is not None or self.skills is not None:
-            raise BadRequestError("--system and --skill stay as they are in the conversation that is continued")
+        if self.system is not None or self.skills is not None or self.ask_user:
+            raise BadRequestError(
+                "--system, --skill and --ask-user stay as they are in the conversation that is continued"
+            )
         own: dict[str, Any] = {
             "limits": self.limits(child.limits),
             "record": self.record,
             "idempotency_key": self.idempotency_key or "",
+            "rules": (*child.rules, *map(read_rule, self.rules)),
         }
         own |= {name: value for name in ("tenant", "priority") if (value := getattr(self, name)) is not None}
         if self.answer_schema is not None:

@@ -9,7 +9,7 @@ from tests.conversation_steps import queued
 
 from skillfleet.conversations.messages import FunctionCall
 from skillfleet.conversations.models import Conversation
-from skillfleet.tools.dispatch import ActiveAgain, Dispatch, Dispatched, Own, dispatch
+from skillfleet.tools.dispatch import ActiveAgain, Dispatch, Meaning, OwnCall, dispatch
 from skillfleet.tools.scripts import with_scripts
 from skillfleet_workers.wire.contract import RUN_PYTHON, RUN_SCRIPT, TASKS, ScriptTool, ToolError
 
@@ -23,7 +23,7 @@ def only(*tools: str) -> Conversation:
     return READER.model_copy(update={"spec": READER.spec.model_copy(update={"tools": few}), "scripts": ()})
 
 
-def dispatched(name: str, arguments: str, conversation: Conversation = READER) -> Dispatched:
+def dispatched(name: str, arguments: str, conversation: Conversation = READER) -> Meaning:
     return dispatch(FunctionCall(name=name, arguments=arguments), conversation)
 
 
@@ -115,7 +115,7 @@ def test_a_script_is_no_tool_before_its_skill_was_read() -> None:
 )
 def test_whatever_a_model_writes_is_a_task_or_an_error_that_can_be_stored(tool: str, arguments: str) -> None:
     answer = dispatched(tool, arguments)
-    assert not isinstance(answer, ActiveAgain | Own)
+    assert not isinstance(answer, ActiveAgain | OwnCall)
     text = (
         json.dumps(answer.request, ensure_ascii=False) if isinstance(answer, Dispatch) else answer.model_dump_json()
     )

@@ -23,7 +23,7 @@ from skillfleet.conversations.report import report
 from skillfleet.conversations.schedule import CHILD_LOOK_S
 from skillfleet.events import changes
 from skillfleet.llm.base import ModelReply
-from skillfleet.llm.prompts import SKILLS_PROMPT
+from skillfleet.llm.prompts import system_prompt
 from skillfleet.subagents.fork import MAX_DEPTH, NO_ARGUMENTS, outcome
 from skillfleet_workers.wire.contract import ScriptTool
 from skillfleet_workers.wire.published import Snapshot
@@ -185,7 +185,7 @@ def test_the_child_works_on_the_arguments_by_the_skill_s_instructions_and_knows_
     parent = waiting_parent(tenant="ann", priority=2, skills=("research",))
     child = child_of(parent)
     system, asked = child.opening
-    assert system.content == f"{CONTENT}\n\n{SKILLS_PROMPT}"
+    assert system.content == system_prompt(CONTENT)
     assert asked == Message(role="user", content="bees")
     assert (child.tenant, child.priority, child.skills) == ("ann", 2, ("research",))
     assert (child.tools, child.depth, child.parent_call) == (parent.spec.tools, 1, "c1.1.0")

@@ -10,7 +10,7 @@ from tests.skill_snapshots import activated, under
 from skillfleet.conversations.messages import FunctionCall
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import CallModel, RunTool
-from skillfleet.tools.dispatch import Dispatch, Dispatched, dispatch
+from skillfleet.tools.dispatch import Dispatch, Meaning, dispatch
 from skillfleet.tools.policy import INTERPRETERS, LANGUAGES
 from skillfleet.tools.scripts import with_scripts
 from skillfleet_workers.skills.languages import INTERPRETERS as RUN_WITH
@@ -40,7 +40,7 @@ def governed(*allowed: str) -> Conversation:
     return under("pdf", EXTRACT, CONVERT, *SPEC_TOOLS, allowed_tools=allowed)
 
 
-def answer(conversation: Conversation, tool: str, **given: Any) -> Dispatched:
+def answer(conversation: Conversation, tool: str, **given: Any) -> Meaning:
     return dispatch(FunctionCall(name=tool, arguments=json.dumps(given)), conversation)
 
 

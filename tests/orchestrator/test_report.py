@@ -42,5 +42,5 @@ def test_a_report_is_plain_json() -> None:
     assert set(as_json) == {
         "id", "parent_id", "status", "answer", "error", "turns", "tool_calls", "usage", "elapsed_ms",
         "dropped_results", "tenant", "priority", "snapshot", "skills", "artifacts", "data", "divergences",
-        "limits",
+        "limits", "waiting_for",
     }  # fmt: skip

@@ -37,6 +37,10 @@ class Record:
     """How many model replies were paid for."""
     holder: int | None = None
     """The fence of who may write."""
+    asking: set[str] = field(default_factory=set)
+    """Its calls that wait for a person's word."""
+    heard: Counter[str] = field(default_factory=Counter)
+    denied: set[str] = field(default_factory=set)
     paused: bool = False
     cancelled: bool = False
 
@@ -60,7 +64,8 @@ class Invariants:
         for entry in kept.entries[record.seen :]:
             self._fold(name, record, entry)
         position = kept.position
-        claim_that(position.status == record.status, "4: the status is the fold of the events", name)
+        status = self._status(record, position)
+        claim_that(position.status == status, "4: the status is the fold of the events", (name, status))
         places = (name in self._store.due) + (name in self._store.ready)
         claim_that(places == (not position.terminal), "8: what is open is due, now or some time", (name, places))
         self._look_at_places(position)
@@ -73,6 +78,11 @@ class Invariants:
             self._look_at_children(position)
         for run in position.runs:
             claim_that(record.starts[run.key] <= run.ref.attempt, "3: starts <= attempts", (name, run.key))
+
+    def _status(self, record: Record, position: Conversation) -> str:
+        """It waits until an orchestrator has seen the last word."""
+        unseen = position.status == "waiting" and bool(position.with_persons)
+        return "waiting" if record.status == "running" and (record.asking or unseen) else record.status
 
     def _look_at_children(self, position: Conversation) -> None:
         for run in position.runs:
@@ -143,10 +153,18 @@ class Invariants:
         elif entry.type == "started":
             record.starts[key] += 1
             claim_that(not record.cancelled, "7: once it is cancelled no call starts", (name, key))
+            claim_that(key not in record.asking | record.denied, "no call starts without its leave", (name, key))
             claim_that(not record.paused, "while it is paused no call starts", (name, key))
         elif entry.type == "result":
             record.results[key] += 1
             claim_that(record.results[key] == 1, "3: one recorded result a call", (name, key))
+        elif entry.type == "asked":
+            record.asking.add(key)
+        elif entry.type == "decided":
+            record.heard[key] += 1
+            claim_that(record.heard[key] == 1 and key in record.asking, "one word on what was asked", (name, entry))
+            record.asking.discard(key)
+            record.denied |= {key} if entry.data["verdict"] == "denied" else set()
         elif entry.type == "child":
             told = record.begun if entry.data["status"] == "queued" else record.ended
             told[key] += 1

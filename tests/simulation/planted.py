@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from skillfleet.conversations.driver import Driver
-from skillfleet.conversations.ledger import Claim, Nothing, Written
+from skillfleet.conversations.ledger import Claim, DecidedAs, Nothing, Written
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.memory_store import Kept
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import Effect, RunTool
-from skillfleet.conversations.runs import ToolRun
+from skillfleet.conversations.runs import Decision, ToolRun
 from skillfleet.conversations.schedule import LEAST_ROOMS, Rooms, Sight
 from skillfleet.events import Told
 
@@ -100,6 +100,16 @@ class OrphaningLedger(MemoryLedger):
         return super().commit(fence, after, told, due, sends, rooms)
 
 
+class FickleLedger(MemoryLedger):
+    """The last word on a call counts."""
+
+    def decide(self, conversation_id: str, key: str, decision: Decision) -> DecidedAs:
+        kept = self._store.find(conversation_id)
+        if kept is not None and key in kept.calls:
+            kept.calls[key] = replace(kept.calls[key], decision="")
+        return super().decide(conversation_id, key, decision)
+
+
 PLANTED = {
     "the fencing check is dropped": Bug(ledger=UnfencedLedger),
     "the claim is lost": Bug(ledger=ForgetfulLedger),
@@ -107,4 +117,5 @@ PLANTED = {
     "effects come before the commit": Bug(driver=HastyDriver),
     "the end of a child is lost": Bug(ledger=SecretiveLedger),
     "a child outlives its parent": Bug(ledger=OrphaningLedger),
+    "the last word of a person counts": Bug(ledger=FickleLedger),
 }

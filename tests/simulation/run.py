@@ -12,6 +12,7 @@ from skillfleet.events import Entry
 
 from .invariants import Invariants
 from .orchestrators import Orchestrator
+from .persons import People
 from .place import BellStore, Place
 from .stories import Story, tell_stories
 from .violations import Violation, claim_that
@@ -63,7 +64,7 @@ class Run:
         slots, room = (world.random.choice([1, 2, 4]) for _ in "sr")
         place = Place(world, drawn, store, Invariants(store, room), slots, room)
         stories = tell_stories(world.random, TROUBLE_S)
-        run = cls(world, place, bug, stories, MemoryLedger(store), unsubmitted=len(stories))
+        run = cls(world, place, bug, stories, bug.ledger(store), unsubmitted=len(stories))
         world.note("weather", ", ".join(f"{name}={value:g}" for name, value in _known(drawn)) or "calm")
         return run
 
@@ -90,6 +91,7 @@ class Run:
         self.place.queue.arrived = self._arrived
         self.place.servers = lambda: sum(one.picky and not one.process.dead for one in self.workers)
         self.place.routed = random.random() < 0.5
+        People(self.place, self.ledger)
         for _ in range(self.place.weather.changes):
             self.world.after(random.uniform(0, TROUBLE_S), self._change)
         for story in self.stories:

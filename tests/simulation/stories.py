@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
 from typing import Any
+from zlib import crc32
 
 from tests.conversation_steps import make_spec
 from tests.forked_skills import RESEARCH
@@ -16,6 +17,7 @@ from skillfleet.conversations.messages import Message
 from skillfleet.conversations.models import Conversation, ConversationSpec
 from skillfleet.conversations.moves import (
     ChildFinished,
+    Decided,
     Event,
     ModelFailed,
     ModelReplied,
@@ -23,9 +25,13 @@ from skillfleet.conversations.moves import (
     Submitted,
     ToolFinished,
 )
+from skillfleet.conversations.runs import Decision, ToolRun
 from skillfleet.llm.base import ModelReply
 from skillfleet.llm.openai_reply import read_reply
 from skillfleet.subagents.fork import outcome
+from skillfleet.tools.definitions import definition
+from skillfleet.tools.own import ASK_USER
+from skillfleet.tools.permission import read_rules
 from skillfleet_workers.wire.contract import CallRef, Effects, Governing
 
 PATIENT_S = 7 * 86400.0
@@ -40,6 +46,7 @@ REPLY_TOKENS = 5
 """Of each reply of a model."""
 RETRIES = 1
 """How often a flaky script is run again after it failed."""
+POLICIES = ("ask:run_python_script@pdf", "ask:*, allow:list_skills", "deny:get_skill, ask:skill")
 OUTAGE = Problem(code="model_unavailable", message="The provider is down.")
 
 
@@ -55,7 +62,8 @@ class Story:
 
 @lru_cache(maxsize=1)
 def _blank() -> ConversationSpec:
-    return make_spec("blank", timeout_s=PATIENT_S)
+    blank = make_spec("blank", timeout_s=PATIENT_S)
+    return blank.model_copy(update={"tools": (*blank.tools, definition(ASK_USER))})
 
 
 def tell_stories(random: Random, span_s: float) -> list[Story]:
@@ -79,9 +87,11 @@ def tell_story(number: int, random: Random, span_s: float) -> Story:
         max_turns=random.choice([1, 2, 3]) if random.random() < 0.1 else 30,
         max_tool_calls=random.choice([0, 1, 3, 6]) if random.random() < 0.1 else None,
         max_output_tokens=REPLY_TOKENS * random.choice([1, 2, 4]) if random.random() < 0.1 else None,
+        wait_s=random.uniform(1, span_s) if random.random() < 0.1 else PATIENT_S,
     )
     asked: dict[str, Any] = {"id": f"c{number}", "idempotency_key": f"key {number}"}
     asked |= {"tenant": random.choice(TENANTS), "priority": random.choice([1, 5, 5, 10])}
+    asked["rules"] = read_rules(random.choice(POLICIES) if random.random() < 0.3 else "")
     spec = _blank().model_copy(update={**asked, "script": script, "limits": limits})
     at = random.uniform(0, span_s / 2)
     cancelled_at, paused_at = (at + random.uniform(0, span_s / 2) if random.random() < 0.15 else None for _ in "cp")
@@ -108,6 +118,7 @@ def _calling(random: Random, turn: int, forking: float) -> dict[str, Any]:
                 ("run_python_script", json.dumps({"skill_name": "pdf", "script": FLAKY})),
                 ("read_file_in_skill", '{"skill_name": "calculator", "file_path": "poison"}'),
                 ("rm_rf", "{}"),
+                ("ask_user", json.dumps({"question": f"What of {turn}, {index}?"})),
                 ("get_skill", "{malformed"),
             ]
             if random.random() < 0.4
@@ -152,6 +163,15 @@ def written_reply(spec: ConversationSpec, messages: tuple[Message, ...]) -> Mode
     return reply
 
 
+def word_on(run: ToolRun) -> Decision:
+    """What every person says of the call, whenever they are asked."""
+    if run.asks == "answer":
+        return Decision(verdict="answered", text=f"an answer to {run.request['question']}")
+    if crc32(json.dumps([run.key, run.request]).encode()) % 3:
+        return Decision(verdict="approved")
+    return Decision(verdict="denied", text="Not that.")
+
+
 def shown_for(ref: CallRef, request: dict[str, Any]) -> str:
     return f"result of {ref.key}: {json.dumps(request, sort_keys=True)}"
 
@@ -163,6 +183,9 @@ def undisturbed(spec: ConversationSpec) -> Conversation:
         conversation, _ = step(conversation, event(conversation), spec.created_at)
         while conversation.out:
             run = conversation.out[0]
+            if run.asks:
+                conversation, _ = step(conversation, Decided(run.key, word_on(run)), spec.created_at)
+                continue
             shown, governing = shown_for(run.ref, run.request), told_governing(run.request)
             done = ToolFinished(run.key, "succeeded", shown, "w", governing=governing)
             conversation, effects = step(conversation, done, spec.created_at)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from tests.simulation.invariants import Invariants
 from tests.simulation.orchestrators import SimulatedLedger
+from tests.simulation.persons import say
 from tests.simulation.place import BellStore, Place
 from tests.simulation.run import TROUBLE_S
 from tests.simulation.stories import (
@@ -147,6 +148,12 @@ class Machine(RuleBasedStateMachine):
     def ask(self, data: st.DataObject, verb: str) -> None:
         getattr(self.ledger, verb)(data.draw(st.sampled_from(self.names)))
 
+    @rule(data=st.data())
+    @precondition(lambda self: self._asking())
+    def decide(self, data: st.DataObject) -> None:
+        """Perhaps late, or of one that has ended meanwhile."""
+        say(self.ledger, *data.draw(st.sampled_from(self._asking())))
+
     @invariant()
     def holds(self) -> None:
         """Of children too."""
@@ -172,10 +179,16 @@ class Machine(RuleBasedStateMachine):
         for message in self.hints:
             self._start(message)
         self.hints.clear()
+        for asked in self._asking():
+            say(self.ledger, *asked)
         for ref in list(self.running):
             self._finish(self.running.pop(ref))
         self.holds()
         self.world.now += 5.0
+
+    def _asking(self) -> list[tuple[Conversation, ToolRun]]:
+        found = map(self.place.store.find, self.place.invariants.records)
+        return [(kept.position, run) for kept in found if kept for run in kept.position.with_persons]
 
     def _finish(self, message: CallMessage) -> None:
         shown, governing = shown_for(message.ref, message.request), told_governing(message.request)

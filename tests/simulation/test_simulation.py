@@ -47,6 +47,7 @@ def test_the_seeds_meet_every_kind_of_end_and_of_trouble(outcomes: list[Outcome]
         "refused", "dies: before", "dies: after", "dies: of", "is stopped", "loses", ": handed_back", "is flushed",
         "is gone", "does not hear",
         ": taken", ": duplicate", ": ended", ": again", ": paused", "has handed back", "kills", "resumes",
+        "says approved", "says denied", "says answered",
     ):  # fmt: skip
         assert trouble in told, trouble
 

@@ -23,10 +23,10 @@ from skillfleet_workers.runtimes.isolation import sandbox_trouble
 ROOT = Path(__file__).parents[2]
 REPORT = {
     "id", "parent_id", "status", "answer", "error", "turns", "tool_calls", "usage", "elapsed_ms", "dropped_results",
-    "snapshot", "skills", "artifacts",
+    "snapshot", "waiting_for", "data", "divergences", "limits", "skills", "artifacts",
     "tenant", "priority",
 }  # fmt: skip
-CALL = {"name", "skill", "status", "worker", "runtime", "ms", "child"}
+CALL = {"key", "name", "skill", "status", "worker", "runtime", "ms", "child"}
 SIX = ([python("print(6 * 7)", "six")], "It is ${six.stdout}.")
 
 

@@ -17,7 +17,9 @@ from .dead import app as dead
 from .doctor import doctor
 from .evals import evaluate
 from .following import follow, result
+from .persons import answer, approve, deny
 from .queries import cancel, list_conversations, pause, resume, status
+from .rules import OrderedCommand
 from .serve import flower, orchestrator, up
 from .submit import fork, retry, submit
 
@@ -59,6 +61,9 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
     "cancel": cancel,
     "pause": pause,
     "resume": resume,
+    "approve": approve,
+    "deny": deny,
+    "answer": answer,
     "retry": retry,
     "fork": fork,
     "eval": evaluate,
@@ -69,7 +74,7 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
     "doctor": doctor,
 }
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    app.command(name, cls=OrderedCommand)(command)
 app.add_typer(dead, name="dead")
 mount_skills(app)
 

@@ -11,7 +11,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ..batch import read_batch
 from ..conversations.report import Report
 from ..fleet import Fleet
-from .display import print_json
+from .asking import Asker
+from .display import Watch, print_json
 from .exits import INTERRUPTED, complain, heed_interrupt, worst_exit_code
 
 
@@ -33,8 +34,7 @@ def submit_batch(
             if not detach:
                 ending = bar.add_task("ended", total=len(names))
                 for one in names:
-                    heed_interrupt()
-                    reports.append(fleet.result(one))
+                    reports.append(_ended(fleet, one))
                     bar.advance(ending)
     except KeyboardInterrupt:
         complain(
@@ -47,6 +47,15 @@ def submit_batch(
     else:
         print("\n".join(names))
     return _told(reports)
+
+
+def _ended(fleet: Fleet, name: str) -> Report:
+    """Once it has; should it wait for a person, that is told."""
+    asker = Asker(fleet, name, Watch(quiet=True), None)
+    for entry in fleet.follow(name, live=False):
+        heed_interrupt()
+        asker.see(entry)
+    return fleet.result(name)
 
 
 def progress_bar() -> Progress:

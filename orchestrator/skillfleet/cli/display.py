@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
@@ -59,6 +60,7 @@ class Watch:
         """The end of what the scripts of running calls have written; the newest to write is the last."""
         self._logged_at = 0.0
         self._saying = Saying()
+        self._over = False
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -68,7 +70,22 @@ class Watch:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._over = True
         self._spinner.stop()
+
+    @property
+    def console(self) -> Console:
+        return self._console
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """While somebody types: the spinner would write over it."""
+        self._spinner.stop()
+        try:
+            yield
+        finally:
+            if self._console.is_terminal and not self._over:
+                self._spinner.start()
 
     def note(self, text: str) -> None:
         self._console.print(f"[dim]{literal(text)}[/]")
@@ -80,6 +97,7 @@ class Watch:
                 "failed": self._progress, "lost": self._lost, "result": self._result, "paused": self._paused,
                 "resumed": self._resumed, "child": self._child, "again": self._again,
                 "token": self._writing, "arguments": self._writing,
+                "asked": self._asked, "decided": self._decided,
             }  # fmt: skip
             if show := shows.get(entry.type):
                 show(entry.data)
@@ -165,6 +183,15 @@ class Watch:
         if not self._console.is_terminal:
             self._console.print("[dim]paused[/]")
 
+    def _asked(self, data: dict[str, Any]) -> None:
+        self._names[data["key"]] = data["name"]
+        self._doing = f"waiting for a person: call {data['key']}, {data['name']}"
+
+    def _decided(self, data: dict[str, Any]) -> None:
+        text = f": {literal(data['text'])}" if data["text"] else ""
+        what = f"· call {data['key']} {literal(self._names.get(data['key'], ''))}: {data['verdict']}{text}"
+        self._console.print(f"    [dim]{what}[/]", soft_wrap=True)
+
     def _resumed(self, data: dict[str, Any]) -> None:
         self._doing = "waiting for the fleet"
 
@@ -230,8 +257,9 @@ def conversations_table(reports: Sequence[Report]) -> Table:
 
 def calls_table(report: Report) -> Table:
     table = Table("tool", "skill", "status", "worker", "runtime", "ms", box=None, pad_edge=False)
+    waiting = {asked.key for asked in report.waiting_for}
     for call in report.tool_calls:
-        status = call.status or "running"
+        status = call.status or ("waiting" if call.key in waiting else "running")
         table.add_row(*_cells(call.name, call.skill or "", status, call.worker, call.runtime, f"{call.ms:.0f}"))
     return table
 

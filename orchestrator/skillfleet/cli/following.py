@@ -9,8 +9,10 @@ from skillfleet_workers.wire.printable import printable
 
 from ..conversations.report import Report
 from ..fleet import Fleet
+from .asking import Asker
 from .display import Watch, divergence_lines, ending, print_json
 from .exits import INTERRUPTED, complain, exit_code, heed_interrupt
+from .terminal import Terminal
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else.")]
 Id = Annotated[str, typer.Argument(help="The conversation's id.", show_default=False)]
@@ -31,9 +33,11 @@ def result(conversation_id: Id, as_json: Json = False) -> int:
 def to_the_end(fleet: Fleet, name: str, *, show: bool, as_json: bool) -> int:
     try:
         with Watch(quiet=not show) as watch:
+            asker = Asker(fleet, name, watch, Terminal.of_user() if show else None)
             for entry in fleet.follow(name, live=show):
                 heed_interrupt()
                 watch.see(entry)
+                asker.see(entry)
     except KeyboardInterrupt:
         return _interrupted(fleet, name)
     report = fleet.result(name)

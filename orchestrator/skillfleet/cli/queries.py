@@ -7,7 +7,8 @@ import typer
 from skillfleet_workers.wire.printable import printable
 
 from ..fleet import Fleet
-from .display import calls_table, conversations_table, ending, print_json, stdout_console
+from .asking import questions
+from .display import calls_table, conversations_table, ending, literal, print_json, stdout_console
 from .following import Id, Json
 
 
@@ -22,6 +23,8 @@ def status(conversation_id: Id, as_json: Json = False) -> None:
     console.print(ending(report), markup=False)
     if report.tool_calls:
         console.print(calls_table(report))
+    for question in questions(report):
+        console.print(literal(question.told))
     if report.answer:
         console.print(printable(report.answer) if console.is_terminal else report.answer, markup=False)
 
@@ -37,6 +40,9 @@ def list_conversations(
         print_json([report.as_json() for report in reports])
     elif reports:
         stdout_console().print(conversations_table(reports))
+        for report in reports:
+            for question in questions(report):
+                stdout_console().print(literal(question.told))
     else:
         print("No conversations yet: `skillfleet submit PROMPT` queues one.")
 

@@ -19,6 +19,7 @@ from .batches import submit_batch
 from .exits import INTERRUPTED, complain
 from .following import Id, Json, to_the_end
 from .recordings import check_recording, write_recording
+from .rules import Allow, Ask, Deny, rules_of
 
 Follow = Annotated[bool | None, typer.Option("--follow/--no-follow", help="Show progress; by default on a terminal.")]
 Detach = Annotated[bool, typer.Option("--detach", help="Print the id and leave.")]
@@ -26,6 +27,7 @@ Prompt = Annotated[str | None, typer.Argument(help="What you want answered; `-` 
 
 
 def submit(
+    context: typer.Context,
     prompt: Prompt = None,
     follow: Follow = None,
     detach: Detach = False,
@@ -55,6 +57,13 @@ def submit(
     record: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep what the model was asked and said, for replay:FILE.")
     ] = None,
+    ask: Ask = None,
+    allow: Allow = None,
+    deny: Deny = None,
+    ask_user: Annotated[bool, typer.Option("--ask-user", help="The model may ask you questions.")] = False,
+    person_timeout: Annotated[
+        float | None, typer.Option(help="Seconds for which it waits for a person at most (86400).")
+    ] = None,
     batch: Annotated[
         Path | None, typer.Option(help='A file of JSON lines, each {"prompt": ...}; instead of PROMPT.')
     ] = None,
@@ -82,6 +91,9 @@ def submit(
         "images": image or None,
         "files": file or None,
         "schema": schema,
+        "person_timeout": person_timeout,
+        "ask_user": ask_user or None,
+        "rules": rules_of(context, ask=ask, allow=allow, deny=deny) or None,
     }
     asked = {name: value for name, value in options.items() if value is not None}
     if batch is not None:

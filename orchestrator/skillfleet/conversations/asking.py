@@ -16,7 +16,7 @@ from ..tools.catalog import catalog_of
 from ..tools.definitions import offered
 from .budgets import output_left
 from .limits import Problem, Usage
-from .models import Conversation, ConversationSpec
+from .models import Conversation, ConversationSpec, Rule
 from .moves import DeadlinePassed, Event, ModelFailed, ModelReplied, TimeShort
 from .outputs import Executions, no_executions, outputs_for
 from .pictures import with_newest_images
@@ -51,7 +51,8 @@ class Catalogs(Protocol):
 class Asking:
     """`catalogs` None: nobody tells of skills, and models find them by their tools alone. `budget`: most characters
     of the catalog that a model is shown. `known`: what models take and cost. `executions`: what `read_output` reads.
-    `file`: as a ModelRequest has it. Safe to share between threads."""
+    `file`: as a ModelRequest has it. `rules`: what the fleet's operator wants to be asked about. Safe to share
+    between threads."""
 
     def __init__(
         self,
@@ -63,7 +64,9 @@ class Asking:
         executions: Executions = no_executions,
         *,
         file: Callable[[str], bytes | None] = no_files,
+        rules: tuple[Rule, ...] = (),
     ) -> None:
+        self._rules = rules
         self._models, self._catalogs, self._clock, self._budget = models, catalogs, clock, budget
         self._known, self._executions, self._file = known or KnownModels.of(None), executions, file
         self._texts: dict[tuple[str, tuple[str, ...] | None], str] = {}
@@ -101,6 +104,7 @@ class Asking:
                 snapshot,
                 trimmed=shown.trimmed,
                 outputs=outputs_for(answer.message, shown, self._executions),
+                rules=self._rules,
                 divergences=answer.divergences,
                 asked=_asked(conversation, request, usage) if spec.record else None,
             )

@@ -30,8 +30,8 @@ if not id then
 end
 local idle_ms = idle and (ms_until_due() or lease_ms) or 0
 local state, calls = state_key(id), calls_key(id)
-local kept = redis.call('HMGET', state, 'out', 'state', 'children')
-local out, children = kept[1], kept[3] or ''
+local kept = redis.call('HMGET', state, 'out', 'state', 'children', 'asking')
+local out, children, asking = kept[1], kept[3] or '', kept[4] or ''
 if not out then return {{}, false, 0} end
 -- A newer version wrote it.
 local format = string.match(kept[2], '^{"format":(%d+)')
@@ -54,7 +54,7 @@ local released = release(queue, ARGV[4], tonumber(ARGV[5]))
 local recorded, records, messages = redis.call('HGETALL', calls), {}, {}
 for i = 1, #recorded, 2 do
   local key = string.match(recorded[i], '^[^:]*')
-  if listed(out, key) or listed(children, key) then
+  if listed(out, key) or listed(children, key) or asks(asking, key) then
     records[#records + 1] = recorded[i]
     records[#records + 1] = recorded[i + 1]
   end

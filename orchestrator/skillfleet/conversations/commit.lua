@@ -1,6 +1,7 @@
 -- KEYS state events calls due end dead
 -- ARGV id fence state status due_ms('' keeps the lease) out ttl_s once dead max_dead given_up
---   tenant_slots queue rooms look_ms sends fields (field value)* (kind data)*
+--   tenant_slots queue rooms look_ms sends own_ms fields (field value)* (kind data)*
+-- `own_ms`: from its acceptance to its deadline, but for the time that it was paused.
 -- `fields`: how many of the state hash are set besides.
 -- `given_up`: fields of the calls hash, as KEY:result, that have not come.
 -- `sends`: calls to be sent, each KEY:AGAIN:ROUTE. Where one gets a place, the next look is `look_ms` from now at the latest.
@@ -10,7 +11,7 @@
 local id, status, due, out = ARGV[1], ARGV[4], KEYS[4], ARGV[6]
 local queue, rooms, sends = ARGV[13], ARGV[14], ARGV[16]
 local held = redis.call('HMGET', KEYS[1], 'fence', 'commit', 'out', 'queue', 'tenant', 'priority', 'bell',
-  'pause', 'cancel', 'deadline', 'news', 'idempotency', 'blobs', 'routed', 'children', 'parent')
+  'pause', 'cancel', 'deadline', 'news', 'idempotency', 'blobs', 'routed', 'children', 'parent', 'own')
 local tenant, priority = held[5] or DEFAULT_TENANT, tonumber(held[6] or DEFAULT_PRIORITY)
 if held[2] == ARGV[8] then
   local released = {1}
@@ -38,8 +39,14 @@ end
 if terminal(status) then call_off(KEYS[1], id) end
 redis.call('HSET', KEYS[1], 'state', ARGV[3], 'status', status, 'out', out, 'commit', ARGV[8],
   'queue', sends ~= '' and queue or held[4] or queue)
-local first_told = 18 + 2 * tonumber(ARGV[17])
-for i = 18, first_told - 1, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+-- It waits for a person, or no longer: its deadline moves by that much, wherever a pause has moved it meanwhile.
+local deadline = held[10]
+if deadline and held[17] ~= ARGV[17] then
+  deadline = tonumber(deadline) + tonumber(ARGV[17]) - tonumber(held[17] or ARGV[17])
+  redis.call('HSET', KEYS[1], 'deadline', deadline, 'own', ARGV[17])
+end
+local first_told = 19 + 2 * tonumber(ARGV[18])
+for i = 19, first_told - 1, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
 for i = first_told, #ARGV, 2 do tell(KEYS[1], KEYS[2], ARGV[i], ARGV[i + 1]) end
 for call in string.gmatch(ARGV[9], '[^,]+') do
   redis.call('ZADD', KEYS[6], 'NX', now_ms(), call)
@@ -81,7 +88,7 @@ if terminal(status) then
   for blob in string.gmatch(held[13] or '', '[^\n]+') do redis.call('EXPIRE', blob, tonumber(ARGV[7])) end
 elseif ARGV[5] ~= '' then
   -- A pause, its end, a cancellation, a result or a failure that came in since the claim is looked at now.
-  local bound_to_end = bound(status, held[9], held[10], held[8])
+  local bound_to_end = bound(status, held[9], deadline, held[8])
   if held[11] == ARGV[2] or turned or bound_to_end or all_in(out, KEYS[3]) then
     ring(id)
   else

@@ -18,7 +18,7 @@ from .children import start_children
 from .ending import pending
 from .engine import step, wanted
 from .ledger import Claim, Ledger
-from .models import Conversation
+from .models import Conversation, Rule
 from .moves import CallModel, Effect, RunTool
 from .outputs import Executions, no_executions
 from .schedule import QUEUE_TIMEOUT_S, RECOVERY_S, Sight, lease_s, lost_after_s, next_due, observe
@@ -54,9 +54,10 @@ class Driver:
         known: KnownModels | None = None,
         executions: Executions = no_executions,
         file: Callable[[str], bytes | None] = no_files,
+        rules: tuple[Rule, ...] = (),
     ) -> None:
         self._ledger, self._only, self._parallel = ledger, only, parallel_calls
-        self._asking = Asking(models, catalogs, clock, description_budget, known, executions, file=file)
+        self._asking = Asking(models, catalogs, clock, description_budget, known, executions, file=file, rules=rules)
         self._sending, self._telling = Sending(ledger, calls, clock), Telling(ledger)
         self._grace_s, self._clock = grace_s, clock
         self._recovery_s, self._queue_timeout_s = recovery_s, queue_timeout_s

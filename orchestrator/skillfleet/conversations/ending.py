@@ -36,7 +36,7 @@ def time_short(conversation: Conversation) -> Moved:
     """What is out is stopped: the model has its last turn now."""
     if conversation.status != "running" or conversation.closing:
         return conversation, []
-    stopped, effects = _without_calls(conversation, shown_to_model(OUT_OF_TIME))
+    stopped, effects = without_calls(conversation, shown_to_model(OUT_OF_TIME))
     moved = with_last_turn(answer_calls(stopped), out_of_time(conversation.spec.limits))
     return moved, [*effects, *pending(moved)]
 
@@ -70,12 +70,12 @@ def expire(conversation: Conversation, now: float, limit: str, value: str, optio
 
 
 def finish(conversation: Conversation, status: Status, now: float, problem: Problem | None = None) -> Moved:
-    stopped, effects = _without_calls(conversation)
+    stopped, effects = without_calls(conversation)
     ended = answer_calls(stopped).model_copy(update={"status": status, "finished_at": now, "error": problem})
     return ended, [*effects, Finish(status)]
 
 
-def _without_calls(conversation: Conversation, shown: str = "") -> Moved:
+def without_calls(conversation: Conversation, shown: str = "") -> Moved:
     """What is out is no longer wanted."""
     effects: list[Effect] = [CancelTool(run.key) for run in conversation.out]
     for run in conversation.out:

@@ -4,7 +4,9 @@ from skillfleet_workers.wire.contract import CallRef, ToolError
 from skillfleet_workers.wire.shown import shown_to_model
 
 from ..settings import PARALLEL_CALLS
-from ..tools.dispatch import ActiveAgain, Dispatch, Own, dispatch
+from ..tools.dispatch import ActiveAgain, Dispatch, OwnCall, dispatch
+from ..tools.own import READ_OUTPUT
+from ..tools.permission import denied_by_policy, permission
 from .answers import answered
 from .budgets import admitted
 from .ending import Moved, close_turn, expire, finish, pending, time_short
@@ -19,6 +21,7 @@ from .moves import (
     ChildAwaited,
     ChildFinished,
     DeadlinePassed,
+    Decided,
     Effect,
     Event,
     Finish,
@@ -37,6 +40,7 @@ from .moves import (
     ToolUnstarted,
 )
 from .parallel import with_sent
+from .persons import decided, nobody_answered, standing
 from .recorded import with_divergences
 from .repetition import without_repeated
 from .runs import ToolRun
@@ -63,16 +67,16 @@ def _moved(conversation: Conversation, event: Event, now: float) -> Moved:
             return call_told(conversation, event, now)
         case ToolUnstarted() | ToolFailed() | ToolLost() | ToolHandedBack():
             return tool_unheard(conversation, event, now)
-        case Paused():
-            return conversation.model_copy(update={"status": "paused"}), []
-        case Resumed():
-            return _resume(conversation)
+        case Decided():
+            return decided(conversation, event, now)
+        case Paused() | Resumed():
+            return _paused_or_resumed(conversation, event, now)
         case CancelRequested():
             return finish(conversation, "cancelled", now, Problem(code="cancelled", message="Cancelled."))
         case TimeShort():
             return time_short(conversation)
         case DeadlinePassed():
-            return expire(conversation, now, "timeout", f"{conversation.spec.limits.timeout_s:g} s", "--timeout")
+            return _too_late(conversation, now)
 
 
 def wanted(conversation: Conversation, effects: list[Effect]) -> list[Effect]:
@@ -93,10 +97,18 @@ def _begin(conversation: Conversation, event: Submitted) -> Moved:
     return conversation.model_copy(update={"status": "running", "snapshot": event.snapshot}), [CallModel()]
 
 
-def _resume(conversation: Conversation) -> Moved:
+def _too_late(conversation: Conversation, now: float) -> Moved:
+    if conversation.waiting_since is not None:
+        return nobody_answered(conversation, now)
+    return expire(conversation, now, "timeout", f"{conversation.spec.limits.timeout_s:g} s", "--timeout")
+
+
+def _paused_or_resumed(conversation: Conversation, event: Paused | Resumed, now: float) -> Moved:
+    if isinstance(event, Paused):
+        return conversation.model_copy(update={"status": "paused"}), []
     if conversation.status != "paused":
         return conversation, []
-    moved = conversation.model_copy(update={"status": "running"})
+    moved = standing(conversation.model_copy(update={"status": "running"}), now)
     return moved, pending(moved)
 
 
@@ -125,23 +137,27 @@ def _model_answered(conversation: Conversation, event: ModelReplied | ModelFaile
         return answered(moved, event.message.content, now)
     asked = [_run_of(moved, index, call, event) for index, call in enumerate(calls)]
     runs = admitted(moved, without_repeated(moved, asked))
-    moved = moved.model_copy(update={"runs": (*moved.runs, *runs)})
+    moved = standing(moved.model_copy(update={"runs": (*moved.runs, *runs)}), now)
     return (moved, []) if moved.out else close_turn(moved, now)
 
 
 def _run_of(conversation: Conversation, index: int, call: ToolCall, event: ModelReplied) -> ToolRun:
     ref = CallRef(conversation_id=conversation.id, turn=conversation.turn, index=index)
     base = ToolRun(ref=ref, tool_call_id=call.id, name=call.function.name)
-    match dispatch(call.function, conversation, event.snapshot):
+    meant = dispatch(call.function, conversation, event.snapshot)
+    verdict = permission(base.name, meant, conversation, event.rules)
+    match denied_by_policy(base.name) if verdict == "deny" else meant:
         case Dispatch(spec, request):
             tool = "" if spec.tool == base.name else spec.tool
-            return base.model_copy(update={"tool": tool, "request": request})
+            asks = "approval" if verdict == "ask" else ""
+            return base.model_copy(update={"tool": tool, "request": request, "asks": asks})
+        case OwnCall(own, request) if own is READ_OUTPUT:
+            read = {"request": request, "status": "succeeded", "shown": event.outputs.get(index, "")}
+            return base.model_copy(update=read)
+        case OwnCall(_, request):
+            return base.model_copy(update={"request": request, "asks": "answer"})
         case ActiveAgain(request, governing, shown):
             answered = {"request": request, "status": "succeeded", "shown": shown, "governing": governing}
             return base.model_copy(update=answered)
-        case Own(request):
-            return base.model_copy(
-                update={"request": request, "status": "succeeded", "shown": event.outputs.get(index, "")}
-            )
         case ToolError() as error:
             return base.model_copy(update={"status": "tool_error", "shown": shown_to_model(error)})

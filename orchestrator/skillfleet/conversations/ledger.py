@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 from skillfleet_workers.wire.calls import CallRecord
 from skillfleet_workers.wire.contract import CallRef
 
 from ..events import Entry, LiveTold, Told
 from .models import Conversation, ConversationSpec
-from .runs import ToolRun
+from .runs import Decision, ToolRun
 from .schedule import LEAST_ROOMS, RECOVERY_S, Rooms, lease_s
 
 MAX_DEAD = 10_000
@@ -23,6 +23,11 @@ LEFT_ALONE_S = 1.0
 """After this long they are given the next chance, seconds."""
 
 LEASE_S = lease_s(RECOVERY_S)
+
+DecidedAs = Literal["decided", "decided_before", "other_kind", "not_asked", "ended"]
+"""What became of a person's word: `decided_before`: another one was said first; `other_kind`: an answer where leave
+is waited for, or the other way round; `not_asked`: the call waits for nobody, or there is none; `ended`: the
+conversation has, or is about to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +171,11 @@ class Ledger(Protocol):
 
     def resume(self, conversation_id: str) -> bool:
         """It goes on at once; False when it had ended. Raises KeyError."""
+        ...
+
+    def decide(self, conversation_id: str, key: str, decision: Decision) -> DecidedAs:
+        """What a person says of a call (CallRef.key) that waits for it: the first word counts, to say it again
+        changes nothing, and the conversation goes on at once. Raises KeyError for an unknown id."""
         ...
 
     def load(self, conversation_id: str) -> Conversation | None: ...

@@ -15,6 +15,7 @@ from .ledger import (
     Accepted,
     Claim,
     DeadCall,
+    DecidedAs,
     LiveWords,
     Nothing,
     Written,
@@ -22,10 +23,11 @@ from .ledger import (
     out_calls,
 )
 from .memory_children import ask_to_end, begin_child, end_family
+from .memory_control import decide, pause, resume
 from .memory_places import heal, release, send, vacate
 from .memory_store import Kept, MemoryStore
 from .models import Conversation, ConversationSpec
-from .runs import ToolRun
+from .runs import Decision, ToolRun
 from .schedule import LEAST_ROOMS, RESEND_AFTER_S, Rooms
 
 __all__ = ["MemoryLedger", "MemoryStore"]
@@ -208,22 +210,24 @@ class MemoryLedger:
         store = self._store
         with store.changed:
             kept = self._open(conversation_id)
-            if kept is not None and kept.pause is None:
-                kept.pause = store.clock()
-                if kept.position.status != "running" or kept.position.out:
-                    store.ring(conversation_id)
+            if kept is not None:
+                pause(store, kept)
             return kept is not None
 
     def resume(self, conversation_id: str) -> bool:
         store = self._store
         with store.changed:
             kept = self._open(conversation_id)
-            if kept is not None and kept.pause is not None:
-                paused_s = kept.position.paused_s + store.clock() - kept.pause
-                kept.position = kept.position.model_copy(update={"paused_s": paused_s})
-                kept.pause = None
-                store.ring(conversation_id)
+            if kept is not None:
+                resume(store, kept)
             return kept is not None
+
+    def decide(self, conversation_id: str, key: str, decision: Decision) -> DecidedAs:
+        with self._store.changed:
+            kept = self._store.find(conversation_id)
+            if kept is None:
+                raise KeyError(conversation_id)
+            return decide(self._store, kept, key, decision)
 
     def load(self, conversation_id: str) -> Conversation | None:
         with self._store.changed:

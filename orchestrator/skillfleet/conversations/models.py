@@ -80,7 +80,8 @@ class Conversation(ConversationModel):
     `asked_tokens`: of the last request, as the provider counted them, 0: it did not.
     `corrections`: how often the model was told that its answer does not fit the schema; `data`: the answer that does.
     `waited_s`: how long it has waited for a person, which is not held against it; `waiting_since`: since when it
-    does. `divergences`: of a replay; `asked`: of one that is recorded, what its model was asked last."""
+    does, by a clock that stands while it is paused. `divergences`: of a replay; `asked`: of one that is recorded,
+    what its model was asked last."""
 
     spec: ConversationSpec
     status: Status = "queued"
@@ -136,7 +137,10 @@ class Conversation(ConversationModel):
 
     @property
     def deadline(self) -> float:
-        return self.spec.created_at + self.spec.limits.timeout_s + self.paused_s
+        """Its own; while it waits for a person, theirs."""
+        if self.waiting_since is not None:
+            return self.waiting_since + self.spec.limits.wait_s + self.paused_s
+        return self.spec.created_at + self.spec.limits.timeout_s + self.waited_s + self.paused_s
 
     @property
     def closes_at(self) -> float:
@@ -173,3 +177,8 @@ class Conversation(ConversationModel):
     def with_children(self) -> tuple[ToolRun, ...]:
         """Of those, the ones that a child conversation works on."""
         return tuple(run for run in self.out if run.child)
+
+    @property
+    def with_persons(self) -> tuple[ToolRun, ...]:
+        """Of those, the ones that wait for a person's word."""
+        return tuple(run for run in self.out if run.asks)

@@ -11,7 +11,7 @@ from .limits import Divergence, Problem, Usage
 from .messages import Message
 from .models import ConversationSpec, Rule, Status
 from .recorded import Asked
-from .runs import ToolRun
+from .runs import Decision, ToolRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,14 @@ class ToolHandedBack:
 
 
 @dataclass(frozen=True, slots=True)
+class Decided:
+    """A person has said what a call waited for."""
+
+    key: str
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
 class Paused:
     """Nothing new is started from here on; what runs may finish."""
 
@@ -151,6 +159,7 @@ Event = (
     | ToolFailed
     | ToolLost
     | ToolHandedBack
+    | Decided
     | Paused
     | Resumed
     | CancelRequested

@@ -7,7 +7,7 @@ from skillfleet_workers.wire.contract import READ_LIMIT_BYTES, CallRef, ToolErro
 from skillfleet_workers.wire.execution import ScriptExecution
 from skillfleet_workers.wire.shown import shown_to_model
 
-from ..tools.dispatch import Own, dispatch
+from ..tools.dispatch import OwnCall, dispatch
 from ..tools.own import READ_OUTPUT
 from .messages import Message
 from .models import Conversation
@@ -28,7 +28,7 @@ def outputs_for(message: Message, conversation: Conversation, executions: Execut
     for place, call in enumerate(message.tool_calls or ()):
         if call.function.name == READ_OUTPUT.tool:
             meant = dispatch(call.function, conversation)
-            if isinstance(meant, Own):
+            if isinstance(meant, OwnCall):
                 request = meant.request
                 found[place] = _output(conversation, request["call"], request.get("offset", 0), executions)
     return found

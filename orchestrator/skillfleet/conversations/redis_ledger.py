@@ -1,5 +1,6 @@
 """The ledger in redis: submit, claim and commit are one Lua call each."""
 
+import json
 import logging
 import secrets
 import time
@@ -14,7 +15,6 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.calls import parse_records
 from skillfleet_workers.wire.connection import RedisUrls
-from skillfleet_workers.wire.contract import CallRef
 from skillfleet_workers.wire.lua import lua
 
 from ..events import Entry, Told, in_order, opening
@@ -26,18 +26,27 @@ from .ledger import (
     MAX_DEAD,
     Accepted,
     Claim,
-    DeadCall,
+    DecidedAs,
     LiveWords,
     Nothing,
     Written,
-    dead_call,
-    out_calls,
 )
 from .models import Conversation, ConversationSpec
+from .persons import asked_for, decided_entry
+from .redis_kept import KeptInRedis
 from .retention import forget_expired
-from .runs import ToolRun
+from .runs import Decision, ToolRun
 from .schedule import LEAST_ROOMS, RESEND_AFTER_S, Rooms
-from .stored import POSITION, UNREADABLE, OwnWritings, conversation_of, entry_of, paired, state_json, stored_apart
+from .stored import (
+    UNREADABLE,
+    OwnWritings,
+    entry_of,
+    own_ms,
+    pages,
+    paired,
+    state_json,
+    stored_apart,
+)
 
 MAX_WAIT_S = (ON_DISK_WITHIN_MS + REPLICATED_WITHIN_MS) / 1000
 TIDY_EVERY_S = 60.0
@@ -46,7 +55,7 @@ _LOOK_MS = int(RESEND_AFTER_S * 1000)
 log = logging.getLogger(__name__)
 
 
-class RedisLedger:
+class RedisLedger(KeptInRedis):
     """Safe to share between threads. Raises redis.RedisError when redis cannot be reached.
 
     `bell` names the doorbell that conversations submitted here ring, and that `wait` listens to; `queue` the Celery
@@ -74,17 +83,17 @@ class RedisLedger:
         self._due, self._control = fleet_keys.due, fleet_keys.control
         self._idempotency = fleet_keys.idempotency
         self._bell = keys.FleetKeys(bell or fleet).bell
-        self._tell_live = self._client.register_script(lua(__package__, "tell_live"))
         self._queue = keys.QueueKeys(queue or keys.task_queue(fleet)).base
         self._tenant_slots, self._lease_ms = tenant_slots, int(lease_s * 1000)
-        self._submit, self._claim, self._commit, self._renew, self._cancel, self._pause, self._resume = (
+        self._submit, self._claim, self._commit, self._renew, self._release, self._tell_live = (
             self._client.register_script(lua(__package__, name))
-            for name in ("submit", "claim", "commit", "renew", "cancel", "pause", "resume")
+            for name in ("submit", "claim", "commit", "renew", "release", "tell_live")
         )
-        self._release = self._client.register_script(lua(__package__, "release"))
+        self._cancel, self._pause, self._resume, self._decide = (
+            self._client.register_script(lua(__package__, name)) for name in ("cancel", "pause", "resume", "decide")
+        )
         self._waits_for_disk, self._replicas = True, replicas
-        self._written = OwnWritings()
-        self._fleet, self._tidy_at = fleet, 0.0
+        self._written, self._fleet, self._tidy_at = OwnWritings(), fleet, 0.0
 
     @property
     def client(self) -> redis.Redis:
@@ -161,7 +170,7 @@ class RedisLedger:
                 ",".join(run.ref.call_id for run in after.dead), MAX_DEAD,
                 ",".join(f"{run.key}:{'child' if run.child else 'result'}" for run in after.given_up),
                 self._tenant_slots, self._queue, rooms.told, _LOOK_MS,
-                ",".join(f"{run.key}:{int(run.again)}:{run.route}" for run in sends),
+                ",".join(f"{run.key}:{int(run.again)}:{run.route}" for run in sends), own_ms(after),
                 len(apart), *(part for field in apart for part in field), *(part for entry in told for part in entry),
             ],
         )  # fmt: skip
@@ -178,16 +187,6 @@ class RedisLedger:
     def release_calls(self, rooms: Rooms) -> tuple[str, ...]:
         return tuple(self._release(keys=[self._queue], args=[rooms.told, _LOOK_MS]))
 
-    def calls(self, call_ids: Sequence[str]) -> list[tuple[Conversation, ToolRun]]:
-        kept: dict[str, Conversation] = {}
-        names = [CallRef.of_call(call_id).conversation_id for call_id in call_ids]
-        for name, state in self._states(names, POSITION).items():
-            try:
-                kept[name] = conversation_of(state, ())
-            except UNREADABLE as unreadable:
-                log.error("calls of conversation %s cannot be sent: %r", name, unreadable)
-        return out_calls(kept, call_ids)
-
     def renew(self, conversation_id: str, fence: int) -> bool:
         return self._renewed(conversation_id, fence, "0")
 
@@ -203,24 +202,13 @@ class RedisLedger:
     def resume(self, conversation_id: str) -> bool:
         return self._asked(self._resume, conversation_id)
 
-    def load(self, conversation_id: str) -> Conversation | None:
-        pipe = self._client.pipeline(transaction=False)
-        pipe.hgetall(keys.state(conversation_id))
-        pipe.xrange(keys.events(conversation_id))
-        state, stream = pipe.execute()
-        messages = (fields["data"] for _, fields in stream if fields["type"] == "message")
-        return conversation_of(state, messages) if state else None
-
-    def newest(self, limit: int) -> list[Conversation]:
-        return list(self._stored(cast(list[str], self._client.zrevrange(keys.INDEX, 0, limit - 1))).values())
-
-    def dead(self, limit: int) -> list[DeadCall]:
-        newest = cast(list[tuple[str, float]], self._client.zrevrange(keys.DEAD, 0, limit - 1, withscores=True))
-        positions = self._stored([CallRef.of_call(call_id).conversation_id for call_id, _ in newest])
-        found = {call_id: dead_call(positions, call_id, at / 1000) for call_id, at in newest}
-        if gone := [call_id for call_id, call in found.items() if call is None]:
-            self._client.zrem(keys.DEAD, *gone)
-        return [call for call in found.values() if call is not None]
+    def decide(self, conversation_id: str, key: str, decision: Decision) -> DecidedAs:
+        told = json.dumps(decided_entry(key, decision))
+        args = [conversation_id, key, asked_for(decision), decision.model_dump_json(), told]
+        answer = self._decide(keys=[of(conversation_id) for of in (keys.state, keys.calls, keys.events)], args=args)
+        if answer == "unknown":
+            raise KeyError(conversation_id)
+        return cast(DecidedAs, answer)
 
     def tell_live(self, *words: LiveWords) -> list[bool]:
         names = [key for one in words for key in (keys.state(one.conversation_id), keys.live(one.conversation_id))]
@@ -233,9 +221,7 @@ class RedisLedger:
         events, lives = keys.events(conversation_id), keys.live(conversation_id)
         block = int(min(wait_s, MAX_WAIT_S) * 1000) or None
         streams: dict[Any, Any] = {events: after} if live is None else {events: after, lives: live}
-        found = cast(Any, self._blocking.xread(streams, block=block)) or []
-        # By RESP3 a map of lists of pages, by RESP2 a list of pairs.
-        rows = {name: page[0] for name, page in found.items()} if isinstance(found, dict) else dict(found)
+        rows = pages(self._blocking.xread(streams, block=block))
         told = [entry_of(cursor, fields, live=True) for cursor, fields in rows.get(lives, ())]
         return in_order([entry_of(cursor, fields) for cursor, fields in rows.get(events, ())], told)
 
@@ -251,27 +237,6 @@ class RedisLedger:
             self._blocking.blpop([self._bell], timeout=max(0.01, min(seconds, MAX_WAIT_S)))
         except RedisTimeoutError:
             return
-
-    def find_dead(self, call_id: str) -> DeadCall | None:
-        at = self._client.zscore(keys.DEAD, call_id)
-        if at is None:
-            return None
-        return dead_call(self._stored([CallRef.of_call(call_id).conversation_id]), call_id, at / 1000)
-
-    def _stored(self, names: Sequence[str]) -> dict[str, Conversation]:
-        """Those that are kept, by name, without their messages."""
-        return {name: conversation_of(state, ()) for name, state in self._states(names).items()}
-
-    def _states(self, names: Sequence[str], fields: Sequence[str] = ()) -> dict[str, dict[str, str]]:
-        """`fields`: nothing else of it is read; none: all."""
-        names = list(dict.fromkeys(names))
-        pipe = self._client.pipeline(transaction=False)
-        for name in names:
-            pipe.hmget(keys.state(name), fields) if fields else pipe.hgetall(keys.state(name))
-        rows = dict(zip(names, pipe.execute(), strict=True))
-        if fields:
-            return {name: dict(zip(fields, row, strict=True)) for name, row in rows.items() if row[0]}
-        return {name: state for name, state in rows.items() if state}
 
     def _asked(self, script: Script, conversation_id: str) -> bool:
         answer = script(keys=[keys.state(conversation_id)], args=[conversation_id])

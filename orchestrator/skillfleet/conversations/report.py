@@ -9,13 +9,15 @@ from skillfleet_workers.wire.contract import UsedSkill
 from ..errors import BadRequestError
 from .limits import ConversationModel, Divergence, Limits, Problem, Usage
 from .models import Conversation, Status
+from .persons import Asked
 
 Data = TypeVar("Data", bound=BaseModel)
 
 
 class CallReport(ConversationModel):
-    """`child`: the id of the conversation that worked on it."""
+    """`key`: its place in the conversation, TURN.INDEX; `child`: the id of the conversation that worked on it."""
 
+    key: str = ""
     name: str
     skill: str | None
     status: str | None
@@ -39,8 +41,9 @@ class ArtifactReport(ConversationModel):
 class Report(ConversationModel):
     """`elapsed_ms`: from acceptance to the end, or to now. `dropped_results`: how many came late or twice.
     `snapshot`: the id of the skills that it keeps to, empty: none yet; `skills`: those that its calls really used.
-    `usage`: with what its children used; its cost by the prices of the models. `data`: the answer, where it had to
-    fit a schema and does; `divergences`: where a replay is not as recorded."""
+    `usage`: with what its children used; its cost by the prices of the models. `waiting_for`: the calls that wait for
+    a person. `data`: the answer, where it had to fit a schema and does; `divergences`: where a replay is not as
+    recorded."""
 
     id: str
     parent_id: str | None
@@ -58,6 +61,7 @@ class Report(ConversationModel):
     dropped_results: int = 0
     tenant: str
     priority: int
+    waiting_for: tuple[Asked, ...] = ()
     data: JsonValue = None
     divergences: tuple[Divergence, ...] = ()
 
@@ -100,6 +104,7 @@ def report(conversation: Conversation, now: float) -> Report:
         turns=conversation.turn,
         tool_calls=tuple(
             CallReport(
+                key=run.key,
                 name=run.name,
                 skill=run.skill,
                 status=run.status,
@@ -120,5 +125,6 @@ def report(conversation: Conversation, now: float) -> Report:
         priority=conversation.spec.priority,
         data=conversation.data,
         divergences=conversation.divergences,
+        waiting_for=tuple(Asked.of(run) for run in conversation.with_persons),
         elapsed_ms=round((end - conversation.spec.created_at) * 1000, 1),
     )

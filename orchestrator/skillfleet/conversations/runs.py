@@ -71,7 +71,8 @@ class ToolRun(ConversationModel):
     when the attempt was last sent, seconds since the epoch; `route`: which workers it was sent to, empty: all;
     `sends` is 0 where no worker was asked. `governing`: the skill that it activated, and `child` the id of the
     conversation that carries it out, where it forks.
-    `asks`: what it waits for a person for, before it is sent or instead of that; `decision`: what the person said.
+    `asks`: what it waits for a person for, before it is sent or instead of that, until that is known: then it is its
+    `decision`.
     `artifacts`: the files that it brought. `refused`: the code of the ToolError that stands in its place where the
     engine would not make it. `child_usage`, `child_calls`: what its child has used, and how many calls it made.
     `shown`, `request` and `governing` are dropped once they stand in the transcript."""

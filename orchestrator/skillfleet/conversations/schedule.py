@@ -15,6 +15,7 @@ from .moves import (
     ChildAwaited,
     ChildFinished,
     DeadlinePassed,
+    Decided,
     Event,
     Paused,
     Resumed,
@@ -26,7 +27,7 @@ from .moves import (
     ToolLost,
     ToolUnstarted,
 )
-from .runs import ToolRun
+from .runs import Decision, ToolRun
 
 RECOVERY_S = 10.0
 """Whatever dies, its conversations go on within this long, seconds: what follows is made of it."""
@@ -150,16 +151,21 @@ class Sight:
 def observe(conversation: Conversation, records: Records, sight: Sight) -> list[Event]:
     """Everything that has happened since the last look, results first: what came in time counts."""
     events = list(_control(conversation, sight))
-    for run in (*conversation.with_workers, *conversation.with_children):
+    for run in conversation.out:
         record = records.get(run.key)
-        if not sight.pause and conversation.status == "paused" and not _started(run, record):
+        if run in conversation.unsent:
+            continue
+        if run.asks:
+            events += _word_on(run, record)
+        elif not sight.pause and conversation.status == "paused" and not _started(run, record):
             # Its message may have come to a worker meanwhile, which was told to leave it.
             events.append(ToolUnstarted(run.key))
         elif record is not None:
             events += _news_of(run, record, sight)
     if sight.cancel:
         events.append(CancelRequested())
-    if not sight.pause:
+    heard = any(isinstance(event, Decided) for event in events)  # in time, since when it is given another deadline
+    if not (sight.pause or heard):
         events += _times_up(conversation, sight.now)
     return events
 
@@ -205,6 +211,11 @@ def next_due(conversation: Conversation, records: Records, sight: Sight) -> floa
     awaited = (*conversation.with_workers, *conversation.with_children)
     looks = [_look_at(run, records.get(run.key), sight) for run in awaited]
     return min([conversation.closes_at, *looks])
+
+
+def _word_on(run: ToolRun, record: CallRecord | None) -> Iterator[Event]:
+    if record is not None and record.decision:
+        yield Decided(run.key, Decision.model_validate_json(record.decision))
 
 
 def _news_of(run: ToolRun, record: CallRecord, sight: Sight) -> Iterator[Event]:

@@ -32,6 +32,11 @@ def paired(flat: Sequence[str]) -> dict[str, str]:
     return dict(zip(flat[::2], flat[1::2], strict=True))
 
 
+def pages(read: Any) -> dict[str, list[tuple[str, dict[str, str]]]]:
+    """By stream, its entries: by RESP3 a map of lists of pages, by RESP2 a list of pairs, or nothing."""
+    return {name: page[0] for name, page in read.items()} if isinstance(read, dict) else dict(read or ())
+
+
 def state_json(conversation: Conversation) -> str:
     """It begins with its format, which is read without parsing it."""
     recent = tuple(run for run in conversation.runs if run.ref.turn >= conversation.turn)
@@ -47,15 +52,23 @@ def closed_runs(conversation: Conversation) -> dict[str, str]:
 
 def stored_apart(conversation: Conversation) -> dict[str, str]:
     """By field: the closed calls; in a turn with children, the calls that they work on; in one with several calls,
-    whether some wait to be sent; of a child that has ended, what its parent's call has come to."""
+    whether some wait to be sent; in one with a word of a person's, the calls that wait for one; of a child that has
+    ended, what its parent's call has come to."""
     apart, turn = closed_runs(conversation), [run for run in conversation.runs if run.ref.turn == conversation.turn]
     if any(run.child for run in turn):
         apart["children"] = ",".join(run.key for run in conversation.with_children)
     if len(turn) > 1:
         apart["unsent"] = "1" if conversation.unsent else ""
+    if any(run.asks or run.decision for run in turn):
+        apart["asking"] = ",".join(f"{run.key}={run.asks}" for run in conversation.with_persons)
     if conversation.terminal and conversation.spec.parent_call:
         apart["outcome"] = outcome(conversation).model_dump_json()
     return apart
+
+
+def own_ms(conversation: Conversation) -> int:
+    """From its acceptance to its deadline, but for the time that it was paused."""
+    return round((conversation.deadline - conversation.spec.created_at - conversation.paused_s) * 1000)
 
 
 def conversation_of(state: Mapping[str, str], messages: Iterable[str]) -> Conversation:

@@ -19,8 +19,8 @@ if KEYS[4] then
 end
 local now = now_ms()
 redis.call('HSET', KEYS[1], 'spec', ARGV[2], 'state', ARGV[3], 'status', ARGV[4], 'fence', 0, 'seq', 0,
-  'due', ARGV[5], 'bell', ARGV[6], 'control', ARGV[7], 'deadline', now + tonumber(ARGV[8]), 'created', now, 'out', '',
-  'tenant', ARGV[9], 'priority', ARGV[10])
+  'due', ARGV[5], 'bell', ARGV[6], 'control', ARGV[7], 'deadline', now + tonumber(ARGV[8]), 'own', ARGV[8],
+  'created', now, 'out', '', 'tenant', ARGV[9], 'priority', ARGV[10])
 for i = 12, #ARGV, 2 do tell(KEYS[1], KEYS[2], ARGV[i], ARGV[i + 1]) end
 redis.call('ZADD', KEYS[3], now, ARGV[1])
 ring(ARGV[1])

@@ -21,8 +21,10 @@ it again; if it can't be done, say so and why.
 - A script hands files back by writing them into the folder named by the environment variable \
 SKILLFLEET_OUTPUT_DIR; its stdout is for short results.
 - Calls that don't need each other's results go out together.
-- End with one concise answer to the task. Nobody can answer questions in between."""
+- End with one concise answer to the task."""
 
+NOBODY_ANSWERS = "Nobody can answer questions in between."
+MAY_ASK = "What you cannot find out yourself and cannot do without, ask the user with ask_user before it."
 
 CATALOG_PROMPT = """\
 These skills are there. An activated skill's instructions govern what you do, and which tools you may use, until you \
@@ -39,22 +41,29 @@ Your last answer, the one without tool calls, is JSON alone, with no word before
 Schema:"""
 
 
-def system_prompt(user_system: str | None, *, files: bool = False) -> str:
-    """The user's own words first, ours after."""
-    ours = (SKILLS_PROMPT, FILES_PROMPT) if files else (SKILLS_PROMPT,)
+def system_prompt(user_system: str | None, *, files: bool = False, may_ask: bool = False) -> str:
+    """The user's own words first, ours after. `may_ask`: it has the tool for that."""
+    skills = f"{SKILLS_PROMPT} {MAY_ASK if may_ask else NOBODY_ANSWERS}"
+    ours = (skills, FILES_PROMPT) if files else (skills,)
     return "\n\n".join(part for part in ((user_system or "").strip(), *ours) if part)
 
 
 def users_own(system: str) -> str:
     """What a user's own words were, in a system prompt of this release."""
-    return system.removesuffix(FILES_PROMPT).rstrip().removesuffix(SKILLS_PROMPT).strip()
+    return system.rpartition(SKILLS_PROMPT)[0].strip() if SKILLS_PROMPT in system else system.strip()
 
 
 def opening(
-    prompt: str, system: str | None = None, files: Sequence[StoredFile] = (), images: Sequence[StoredFile] = ()
+    prompt: str,
+    system: str | None = None,
+    files: Sequence[StoredFile] = (),
+    images: Sequence[StoredFile] = (),
+    *,
+    may_ask: bool = False,
 ) -> tuple[Message, ...]:
     """`files`: all that come with it; `images`: those of them that the model is shown."""
-    return (Message(role="system", content=system_prompt(system, files=bool(files))), prompted(prompt, files, images))
+    told = system_prompt(system, files=bool(files), may_ask=may_ask)
+    return (Message(role="system", content=told), prompted(prompt, files, images))
 
 
 def prompted(prompt: str, files: Sequence[StoredFile] = (), images: Sequence[StoredFile] = ()) -> Message:

@@ -14,6 +14,7 @@ from ..conversations.models import NO_MODELS, Conversation, ConversationSpec
 from ..conversations.runs import ActivatedSkill, ToolRun
 from ..llm.prompts import opening
 from ..settings import REPLAY
+from ..tools.own import ASK_USER
 from ..tools.scripts import with_scripts
 
 MAX_DEPTH = 3
@@ -57,7 +58,11 @@ def child_spec(
         "script": asked.script and _replies_of(asked.script, run, governing),
         "script_start": 0,
         "opening": opening(
-            str(run.request.get("arguments") or "").strip() or NO_ARGUMENTS, content, asked.files, _images(asked)
+            str(run.request.get("arguments") or "").strip() or NO_ARGUMENTS,
+            content,
+            asked.files,
+            _images(asked),
+            may_ask=may_ask(asked),
         ),
         "limits": limits,
         "scripts": (),
@@ -69,6 +74,10 @@ def child_spec(
     spec = asked.model_copy(update=own)
     offered = with_scripts(Conversation.begun(spec), run.skill or governing.skill, tools).scripts
     return spec.model_copy(update={"scripts": offered})
+
+
+def may_ask(spec: ConversationSpec) -> bool:
+    return any(tool.function.name == ASK_USER.tool for tool in spec.tools)
 
 
 def outcome(child: Conversation) -> CallResult:

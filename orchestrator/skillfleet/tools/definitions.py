@@ -17,7 +17,7 @@ MAX_SCHEMA_CHARS = 8_000
 """Of a script's arguments; what is longer costs more than it tells."""
 
 
-def definition(spec: TaskSpec[Any]) -> ToolDefinition:
+def definition(spec: TaskSpec[Any] | OwnTool) -> ToolDefinition:
     return _definition(spec.tool, _explained(spec), spec, ())
 
 
@@ -39,12 +39,7 @@ def offered(conversation: Conversation, *, activates: bool = True) -> tuple[Tool
     """What the model may call in its next turn. `activates`: it knows of skills that it may activate."""
     tools = (tool for tool in conversation.spec.tools if activates or tool.function.name != ACTIVATE.tool)
     scripts = (script_definition(script) for script in conversation.scripts)
-    return (*tools, *scripts, *([_own_definition(READ_OUTPUT)] if has_more(conversation) else []))
-
-
-@cache
-def _own_definition(own: OwnTool) -> ToolDefinition:
-    return _definition(own.tool, _explained(own), own, ())
+    return (*tools, *scripts, *([definition(READ_OUTPUT)] if has_more(conversation) else []))
 
 
 def _explained(spec: TaskSpec[Any] | OwnTool) -> str:

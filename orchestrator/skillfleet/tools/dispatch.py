@@ -21,13 +21,21 @@ from ..conversations.messages import FunctionCall
 from ..conversations.models import Conversation
 from ..conversations.trimming import has_more
 from .catalog import still_stands
-from .own import READ_OUTPUT
+from .own import OWN_TOOLS, READ_OUTPUT, OwnTool
 from .policy import refusal
 
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
     spec: TaskSpec[Any]
+    request: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCall:
+    """Of a tool that reads the conversation itself: no worker is asked."""
+
+    own: OwnTool
     request: dict[str, Any]
 
 
@@ -40,21 +48,14 @@ class ActiveAgain:
     shown: str
 
 
-@dataclass(frozen=True, slots=True)
-class Own:
-    """A call of `read_output`: it is answered from the conversation, and no worker is asked."""
-
-    request: dict[str, Any]
+Meaning = Dispatch | OwnCall | ActiveAgain | ToolError
 
 
-Dispatched = Dispatch | ActiveAgain | Own | ToolError
-
-
-def dispatch(call: FunctionCall, conversation: Conversation, snapshot: Snapshot | None = None) -> Dispatched:
+def dispatch(call: FunctionCall, conversation: Conversation, snapshot: Snapshot | None = None) -> Meaning:
     """Only what this conversation was offered, and what the skill that governs it allows. `snapshot`: the skills that
     its model was asked with."""
     meant = _meant(call, conversation)
-    if isinstance(meant, Own | ToolError):
+    if not isinstance(meant, Dispatch):
         return meant
     if meant.spec is ACTIVATE:
         return _active_again(meant.request, conversation, snapshot) or meant
@@ -72,17 +73,20 @@ def _active_again(
     return ActiveAgain(request, governing, f"{told}\n\nARGUMENTS: {arguments}" if arguments else told)
 
 
-def _meant(call: FunctionCall, conversation: Conversation) -> Dispatch | Own | ToolError:
+def _meant(call: FunctionCall, conversation: Conversation) -> Dispatch | OwnCall | ToolError:
     """Only the tools of its spec, scripts of skills that it has read, and `read_output` where there is use for it."""
-    if call.name == READ_OUTPUT.tool and has_more(conversation):
-        read = _checked(call, READ_OUTPUT.request, {})
-        return read if isinstance(read, ToolError) else Own(read)
     scripts = {script.name: script for script in conversation.scripts}
     tools = {tool.function.name for tool in conversation.spec.tools}
+    if call.name == READ_OUTPUT.tool and has_more(conversation):
+        tools.add(call.name)
+    if call.name in OWN_TOOLS and call.name in tools:
+        own = OWN_TOOLS[call.name]
+        request = _checked(call, own.request, {})
+        return request if isinstance(request, ToolError) else OwnCall(own, request)
     if call.name in TASK_BY_TOOL and call.name in tools | scripts.keys():
-        return _sent(call, TASK_BY_TOOL[call.name], {})
+        return _dispatch(call, TASK_BY_TOOL[call.name], {})
     if call.name in scripts:
-        return _sent(call, RUN_SCRIPT, scripts[call.name].given)
+        return _dispatch(call, RUN_SCRIPT, scripts[call.name].given)
     return ToolError(
         error="unknown_tool",
         message=f"There is no tool {call.name!r}.",
@@ -90,12 +94,12 @@ def _meant(call: FunctionCall, conversation: Conversation) -> Dispatch | Own | T
     )
 
 
-def _sent(call: FunctionCall, spec: TaskSpec[Any], given: dict[str, str]) -> Dispatch | ToolError:
-    checked = _checked(call, spec.request, given)
-    return checked if isinstance(checked, ToolError) else Dispatch(spec, checked)
+def _dispatch(call: FunctionCall, spec: TaskSpec[Any], given: dict[str, str]) -> Dispatch | ToolError:
+    request = _checked(call, spec.request, given)
+    return request if isinstance(request, ToolError) else Dispatch(spec, request)
 
 
-def _checked(call: FunctionCall, model: type[WireModel], given: dict[str, str]) -> dict[str, Any] | ToolError:
+def _checked(call: FunctionCall, form: type[WireModel], given: dict[str, str]) -> dict[str, Any] | ToolError:
     """`given`: arguments that are not the model's to fill in."""
     try:
         arguments = json.loads(call.arguments or "{}")
@@ -104,10 +108,10 @@ def _checked(call: FunctionCall, model: type[WireModel], given: dict[str, str]) 
         return _malformed(call, f"are not JSON: {wrong}")
     if not isinstance(arguments, dict):
         return _malformed(call, "are not a JSON object")
-    if unknown := sorted(arguments.keys() - (model.model_fields.keys() - given.keys())):
+    if unknown := sorted(arguments.keys() - (form.model_fields.keys() - given.keys())):
         return _malformed(call, f"do not fit: it has no parameter {unknown[0]!r}")
     try:
-        request = model.model_validate(arguments | given)
+        request = form.model_validate(arguments | given)
     except ValidationError as wrong:
         return _malformed(call, f"do not fit: {_first_problem(wrong)}")
     return request.model_dump(mode="json", exclude_unset=True, exclude_none=True)

@@ -61,7 +61,8 @@ class CallRecord:
     `returned` is the newest attempt that its worker ended and handed back, 0: none; `lost` the newest one whose run
     its worker lost, or could not begin, and `said` why. `sent_at`: when it was last given a place in the tool queue,
     0: it waits for one. `route`: which workers it is for, empty: all. `begun`: the id of the child conversation that
-    works on it, once it was accepted; `child`: what the call has come to by its end.
+    works on it, once it was accepted; `child`: what the call has come to by its end. `decision`: what a person has
+    said of it, empty: nothing; JSON that is the orchestrator's own.
     """
 
     attempt: int
@@ -78,6 +79,7 @@ class CallRecord:
     begun: str = ""
     child: CallResult | None = None
     route: str = ""
+    decision: str = ""
 
 
 def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
@@ -100,6 +102,7 @@ def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
             begun=fields.get(f"{key}:begun", ""),
             child=CallResult.model_validate_json(child) if child else None,
             route=fields.get(f"{key}:route", ""),
+            decision=fields.get(f"{key}:decision", ""),
         )
     return found
 

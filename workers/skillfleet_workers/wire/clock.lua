@@ -35,6 +35,11 @@ local function listed(keys, key)
   return string.find(',' .. keys .. ',', ',' .. key .. ',', 1, true) ~= nil
 end
 
+-- Whether a call (of `asking`: KEY=KIND, separated by commas) waits for a person.
+local function asks(asking, key)
+  return string.find(',' .. asking, ',' .. key .. '=', 1, true) ~= nil
+end
+
 -- Whether the conversation still waits for this call.
 local function is_out(state, call)
   if ended(state) then return false end

@@ -8,10 +8,10 @@ PREFIX = "skillfleet"
 
 
 def state(conversation_id: str) -> str:
-    """Hash: spec, state, status, fence, out, children, parent, outcome, cancel, pause, paused, idempotency, deadline,
-    seq, created, commit, dropped, news, blobs, tenant, priority, routed (a call of it has had a route); where it is
-    due, which bell it rings, which control channel its workers hear, and which queue its calls are sent to
-    (QueueKeys.base)."""
+    """Hash: spec, state, status, fence, out, children, asking, parent, outcome, cancel, pause, paused, idempotency,
+    deadline, own (from acceptance to the deadline, but for pauses), seq, created, commit, dropped, news, blobs,
+    tenant, priority, routed (a call of it has had a route); where it is due, which bell it rings, which control
+    channel its workers hear, and which queue its calls are sent to (QueueKeys.base)."""
     return f"{PREFIX}:{{{conversation_id}}}:state"
 
 
@@ -29,7 +29,8 @@ def calls(conversation_id: str) -> str:
     """Hash, for every call that was sent: `KEY:attempt`, `:beat` (ms since the epoch), `:worker`, `:claim`,
     `:sent` (when it got its place in the tool queue), `:effects`, `:failed`, `:failures`, `:returned`, `:lost`,
     `:said`, `:route` (where it is not ''), `:result` (JSON of a CallResult), `:begun` (the id of the child that works
-    on it), `:child` (JSON of a CallResult: what it has come to by the child's end), where KEY is CallRef.key."""
+    on it), `:child` (JSON of a CallResult: what it has come to by the child's end), `:decision` (JSON of what a
+    person has said of it), where KEY is CallRef.key."""
     return f"{PREFIX}:{{{conversation_id}}}:calls"
 
 
