@@ -15,11 +15,13 @@ from ..app import preload_provider
 from ..errors import BadRequestError
 from ..fleet import Fleet
 from ..settings import PLAYED, REPLAY, OrchestratorSettings
+from . import options
 from .batches import submit_batch
 from .exits import INTERRUPTED, complain
 from .following import Id, Json, to_the_end
+from .options import asked_by
 from .recordings import check_recording, write_recording
-from .rules import Allow, Ask, Deny, rules_of
+from .rules import Allow, Ask, Deny
 
 Follow = Annotated[bool | None, typer.Option("--follow/--no-follow", help="Show progress; by default on a terminal.")]
 Detach = Annotated[bool, typer.Option("--detach", help="Print the id and leave.")]
@@ -32,41 +34,29 @@ def submit(
     follow: Follow = None,
     detach: Detach = False,
     as_json: Json = False,
-    skill: Annotated[list[str] | None, typer.Option(help="Only this skill (repeatable).")] = None,
-    timeout: Annotated[float | None, typer.Option(help="Seconds of wall time for the conversation.")] = None,
-    max_turns: Annotated[int | None, typer.Option(help="Most turns.")] = None,
-    max_tool_calls: Annotated[int | None, typer.Option(help="Most tool calls.")] = None,
-    max_input_tokens: Annotated[int | None, typer.Option(help="Most tokens that models read.")] = None,
-    max_output_tokens: Annotated[int | None, typer.Option(help="Most tokens that models write.")] = None,
-    max_cost: Annotated[float | None, typer.Option(help="Most that models cost, by their prices.")] = None,
-    model: Annotated[str, typer.Option(help="A model's name, scripted:FILE, or replay:FILE.")] = "",
-    system: Annotated[str | None, typer.Option(help="A system prompt of your own.")] = None,
-    tenant: Annotated[str | None, typer.Option(help="For whom; tenants share the fleet alike (default).")] = None,
-    priority: Annotated[int | None, typer.Option(help="1, which comes first, to 10 (5).")] = None,
-    image: Annotated[
-        list[Path] | None, typer.Option(help="An image for the model to see, and for scripts (repeatable).")
-    ] = None,
-    file: Annotated[list[Path] | None, typer.Option(help="A file for scripts (repeatable).")] = None,
-    continues: Annotated[str | None, typer.Option("--continue", help="Go on from this ended one (ID).")] = None,
-    idempotency_key: Annotated[
-        str | None, typer.Option(help="Submitted again by the tenant with the same key, it is the same conversation.")
-    ] = None,
-    schema: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The answer is JSON that fits this JSON Schema (JSON or YAML).")
-    ] = None,
-    record: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep what the model was asked and said, for replay:FILE.")
-    ] = None,
+    skill: options.Skill = None,
+    timeout: options.Timeout = None,
+    max_turns: options.MaxTurns = None,
+    max_tool_calls: options.MaxToolCalls = None,
+    max_input_tokens: options.MaxInputTokens = None,
+    max_output_tokens: options.MaxOutputTokens = None,
+    max_cost: options.MaxCost = None,
+    model: options.Model = "",
+    system: options.System = None,
+    tenant: options.Tenant = None,
+    priority: options.Priority = None,
+    image: options.Image = None,
+    file: options.File = None,
+    continues: options.Continue = None,
+    idempotency_key: options.IdempotencyKey = None,
+    schema: options.Schema = None,
+    record: options.Record = None,
     ask: Ask = None,
     allow: Allow = None,
     deny: Deny = None,
-    ask_user: Annotated[bool, typer.Option("--ask-user", help="The model may ask you questions.")] = False,
-    person_timeout: Annotated[
-        float | None, typer.Option(help="Seconds for which it waits for a person at most (86400).")
-    ] = None,
-    batch: Annotated[
-        Path | None, typer.Option(help='A file of JSON lines, each {"prompt": ...}; instead of PROMPT.')
-    ] = None,
+    ask_user: options.AskUser = False,
+    person_timeout: options.PersonTimeout = None,
+    batch: options.Batch = None,
 ) -> int:
     """Queue a conversation, and (but with --detach) wait for its answer.
 
@@ -76,26 +66,7 @@ def submit(
         raise BadRequestError("say what you want answered: PROMPT, or --batch FILE")
     if record is not None:
         check_recording(record, detach=detach, batch=batch is not None)
-    options: dict[str, Any] = {
-        "model": model or None,
-        "system": system,
-        "skills": skill or None,
-        "timeout": timeout,
-        "max_turns": max_turns,
-        "max_tool_calls": max_tool_calls,
-        "max_input_tokens": max_input_tokens,
-        "max_output_tokens": max_output_tokens,
-        "max_cost": max_cost,
-        "tenant": tenant,
-        "priority": priority,
-        "images": image or None,
-        "files": file or None,
-        "schema": schema,
-        "person_timeout": person_timeout,
-        "ask_user": ask_user or None,
-        "rules": rules_of(context, ask=ask, allow=allow, deny=deny) or None,
-    }
-    asked = {name: value for name, value in options.items() if value is not None}
+    asked = asked_by(context)
     if batch is not None:
         if continues:
             raise BadRequestError("--continue goes with one PROMPT, not with --batch")
