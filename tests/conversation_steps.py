@@ -34,8 +34,8 @@ def call(tool: str, call_id: str = "a", arguments: str | None = None, **given: A
     return ToolCall(id=call_id, function=FunctionCall(name=tool, arguments=text))
 
 
-def list_skills(call_id: str = "a") -> ToolCall:
-    return call("list_skills", call_id)
+def list_skills(call_id: str = "a", **arguments: Any) -> ToolCall:
+    return call("list_skills", call_id, **arguments)
 
 
 def run_python(call_id: str = "a") -> ToolCall:

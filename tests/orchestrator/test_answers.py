@@ -96,7 +96,9 @@ def test_to_retry_it_asks_for_that_answer_once_more() -> None:
 
 
 def test_corrections_are_turns_and_end_at_their_limit() -> None:
-    ended = after(asked(max_turns=1), says("no"))
+    closing = after(asked(max_turns=1), says("no"))
+    assert (closing.status, closing.closing and closing.closing.code) == ("running", "max_turns")
+    ended = after(closing, says("still no"))
     assert (ended.status, ended.error and ended.error.code) == ("expired", "max_turns")
 
 

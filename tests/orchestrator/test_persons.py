@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.conversation_steps import NOW, after, asks, awaiting_model, call, finished, last_effects, list_skills
+from tests.conversation_steps import NOW, after, asks, awaiting_model, call, finished, last_effects, list_skills, says
 from tests.conversation_steps import run_python as python_call
 
 from skillfleet.conversations.descent import retried
@@ -14,6 +14,7 @@ from skillfleet.conversations.models import Conversation, ConversationSpec, Rule
 from skillfleet.conversations.moves import (
     CallModel,
     CancelRequested,
+    CancelTool,
     DeadlinePassed,
     Decided,
     Finish,
@@ -113,11 +114,14 @@ def test_what_is_said_while_it_is_paused_is_kept_for_later() -> None:
     assert step(paused, Resumed(), NOW)[0].status == "waiting"
 
 
-def test_nobody_s_answer_ends_it_as_expired_and_says_how_to_wait_longer() -> None:
-    ended, effects = step(waiting(), DeadlinePassed(), NOW + WAIT_S)
+def test_where_nobody_answers_the_model_has_its_last_word_and_it_ends_as_expired() -> None:
+    closing, effects = step(waiting(timeout_s=60), DeadlinePassed(), NOW + WAIT_S)
+    assert (closing.status, closing.deadline) == ("running", NOW + 60 + WAIT_S)
+    assert effects == [CancelTool("1.0"), CancelTool("1.1"), CallModel()]
+    ended, effects = step(closing, says("Nobody let me."), NOW + WAIT_S + 1)
     assert (ended.status, ended.error and ended.error.code) == ("expired", "no_answer_from_person")
+    assert (ended.answer, effects) == ("Nobody let me.", [Finish("expired")])
     assert "--person-timeout" in (ended.error.fix if ended.error else "")
-    assert Finish("expired") in effects
     assert transcript_problem(ended.messages) is None
 
 

@@ -39,7 +39,7 @@ def turn(conversation: Conversation, *calls: ToolCall, tokens: int = 0, shown: s
 def turns(count: int, **more: Any) -> Conversation:
     conversation = awaiting_model(max_turns=1000)
     for number in range(count):
-        conversation = turn(conversation, run_python(f"id-{number}"), **more)
+        conversation = turn(conversation, list_skills(f"id-{number}", tags=[str(number)]), **more)
     return conversation
 
 

@@ -148,6 +148,7 @@ class Invariants:
             record.messages += (Message.model_validate(entry.data),)
         elif entry.type == "turn":
             record.status = "running"
+            record.asking.clear()  # who was waited for in vain is waited for no more
         elif entry.type in ("paused", "resumed"):
             record.status = "paused" if entry.type == "paused" else "running"
         elif entry.type == "started":

@@ -67,6 +67,8 @@ class Asker:
                 self._look([self._name])
             case "decided" if entry:
                 self._forget([(self._name, entry.data["key"])])
+            case "turn":  # the model goes on: nobody answered in time
+                self._forget([place for place in self._open if place[0] == self._name])
             case "child" if entry and entry.data["status"] == "queued":
                 self._unsure.add(entry.data["child"])
             case "child" if entry:
