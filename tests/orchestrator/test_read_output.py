@@ -175,7 +175,9 @@ def test_a_model_reads_what_it_is_no_longer_shown() -> None:
     place.workers.answers = {
         f"c1.{turn}.0": CallResult(status="succeeded", shown=big, worker="w1") for turn in range(1, 5)
     }
-    runs = [Completion(calls=((f"r{turn}", "list_skills", "{}"),), usage=(0, 5)) for turn in range(4)]
+    runs = [
+        Completion(calls=((f"r{turn}", "list_skills", f'{{"tags": ["{turn}"]}}'),), usage=(0, 5)) for turn in range(4)
+    ]
     reading = Completion(calls=(("o", "read_output", '{"call": "1.0", "offset": 299990}'),), usage=(0, 5))
     with ModelServer([*runs, reading, Completion("Done.")]) as server, place.working():
         model = openai_model(SecretStr(KEY), server.base_url, MODEL)

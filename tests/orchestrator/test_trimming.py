@@ -119,7 +119,9 @@ def test_calls_of_the_conversation_before_have_keys_of_their_own() -> None:
 def test_a_provider_that_says_it_is_too_long_is_sent_less_each_time(calls: int) -> None:
     conversation = awaiting_model()
     for number in range(5):
-        conversation = turn(conversation, *(run_python(f"id-{number}-{index}") for index in range(calls)))
+        conversation = turn(
+            conversation, *(list_skills(f"id-{number}-{index}", tags=[f"{number}"]) for index in range(calls))
+        )
     place, places = trimmed_for(conversation, (), "", 10**6), []
     for times in range(1, MOST_TRIMS + 1):
         harder = trimmed_harder(conversation, (), "", 10**6, times, place)

@@ -182,10 +182,14 @@ class Invariants:
         claim_that(set(record.results) == {run.key for run in ended.runs}, "3: every call has its result", name)
         forked = {run.key for run in ended.runs if run.child}
         claim_that(set(record.begun) <= set(record.ended) == forked, "every child's end is told", (name, forked))
-        cut = ended.closing is not None and ended.closing.code == "timeout"
+        cut = ended.closing is not None and ended.closing.code in BY_THE_CLOCK
         paid = record.asked - ended.turn - (ended.status in ("failed", "expired", "cancelled")) - cut
         claim_that(paid <= disturbances, "10: what is paid in vain", (name, record.asked, ended.turn))
         _same_transcript(ended)
+
+
+BY_THE_CLOCK = ("timeout", "no_answer_from_person")
+"""Limits that an undisturbed run may keep."""
 
 
 def _look_at_budgets(position: Conversation) -> None:
@@ -206,7 +210,7 @@ def _same_transcript(ended: Conversation) -> None:
     """9, up to where it was cut short, and but for calls that were lost with their worker."""
     calm = undisturbed(ended.spec)
     budget = any(most is not None for most in (ended.spec.limits.max_tool_calls, ended.spec.limits.max_output_tokens))
-    cut = closing_message(ended.closing) if ended.closing and ended.closing.code == "timeout" else None
+    cut = closing_message(ended.closing) if ended.closing and ended.closing.code in BY_THE_CLOCK else None
     fates = {run.tool_call_id: run.status for run in ended.runs}
     for told, expected in zip(ended.messages, calm.messages, strict=False):
         excused = told.role == "tool" and fates[told.tool_call_id or ""] in ("lost", "cancelled")
