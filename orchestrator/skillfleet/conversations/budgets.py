@@ -108,7 +108,8 @@ def calls_made(conversation: Conversation) -> int:
 
 
 def _made(run: ToolRun) -> bool:
-    return run.sends > 0 or run.status is None
+    """Also one that a person has denied: what a budget comes to never depends on how soon they speak."""
+    return run.sends > 0 or run.status is None or run.decision is not None
 
 
 def calls_left(conversation: Conversation) -> int | None:
