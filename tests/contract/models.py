@@ -22,6 +22,7 @@ from skillfleet_workers.wire.contract import (
     UsedSkill,
 )
 from skillfleet_workers.wire.execution import Artifact, ScriptExecution
+from skillfleet_workers.wire.files import StoredFile
 from skillfleet_workers.wire.presence import LiveProcess
 from skillfleet_workers.wire.published import PublishedSkill, Snapshot
 
@@ -36,6 +37,7 @@ WIRE: tuple[type[BaseModel], ...] = (
     SkillContent,
     ToolError,
     Artifact,
+    StoredFile,
     ScriptExecution,
     CallRef,
     CallMessage,
