@@ -1,5 +1,6 @@
 """Going on from a conversation that has ended: continue, retry, fork."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -25,6 +26,8 @@ from skillfleet.conversations.limits import Problem
 from skillfleet.conversations.models import Conversation, ConversationSpec
 from skillfleet.conversations.moves import CancelRequested, DeadlinePassed, Event, ModelFailed, Paused, Submitted
 from skillfleet_workers.wire.contract import ScriptTool
+from skillfleet_workers.wire.execution import ScriptExecution
+from skillfleet_workers.wire.shown import SHOWN_LIMIT_CHARS, shown_to_model
 
 BROKEN = ModelFailed(Problem(code="model_unavailable", message="It is down."))
 EXTRACT = ScriptTool(tool="pdf__extract", script="scripts/extract.py", language="python")
@@ -48,6 +51,19 @@ def child(found: ConversationSpec | Problem) -> Conversation:
     assert (begun.id, begun.status, begun.turn, begun.runs) == ("c2", "queued", 0, ())
     assert begun.spec.parent_id == "c1"
     return begun
+
+
+def test_what_was_cut_there_is_not_looked_for_among_the_calls_here() -> None:
+    shown = shown_to_model(
+        ScriptExecution(status="succeeded", stdout="old " * SHOWN_LIMIT_CHARS, returncode=0), "1.0"
+    )
+    assert "call='1.0'" in shown
+    parent = after(awaiting_calls(list_skills("a")), finished("1.0", shown), says("Done."))
+    begun = child(continued(parent, "c2", "And now?"))
+    (told,) = (message.content or "" for message in begun.messages if message.role == "tool")
+    assert "read_output" not in told
+    assert json.loads(told)["stdout"].startswith("old old")
+    assert "characters left out ...]" in told
 
 
 def test_a_continuation_has_the_history_the_activated_skills_and_the_limits() -> None:

@@ -114,6 +114,11 @@ def test_what_is_said_while_it_is_paused_is_kept_for_later() -> None:
     assert step(paused, Resumed(), NOW)[0].status == "waiting"
 
 
+def test_where_nobody_answers_what_waited_for_nobody_is_told_so() -> None:
+    closing = after(waiting(), DeadlinePassed(), now=NOW + WAIT_S)
+    assert [json.loads(text)["error"] for text in tool_texts(closing)] == ["no_answer_from_person", "cancelled"]
+
+
 def test_where_nobody_answers_the_model_has_its_last_word_and_it_ends_as_expired() -> None:
     closing, effects = step(waiting(timeout_s=60), DeadlinePassed(), NOW + WAIT_S)
     assert (closing.status, closing.deadline) == ("running", NOW + 60 + WAIT_S)

@@ -173,7 +173,8 @@ def test_a_model_reads_what_it_is_no_longer_shown() -> None:
     """Over HTTP: the provider sees a pointer, calls by it, and is brought the output."""
     place, big = Place(), "42 " * 100_000
     place.workers.answers = {
-        f"c1.{turn}.0": CallResult(status="succeeded", shown=big, worker="w1") for turn in range(1, 5)
+        f"c1.{turn}.0": CallResult(status="succeeded", shown=big[: 300_001 - turn], worker="w1")
+        for turn in range(1, 5)
     }
     runs = [
         Completion(calls=((f"r{turn}", "list_skills", f'{{"tags": ["{turn}"]}}'),), usage=(0, 5)) for turn in range(4)

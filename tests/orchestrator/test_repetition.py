@@ -1,6 +1,7 @@
 """A model that makes the same call again and again is told, and then stopped."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from tests.conversation_steps import after, asks, awaiting_model, call, finished, list_skills, says
@@ -8,6 +9,7 @@ from tests.conversation_steps import after, asks, awaiting_model, call, finished
 from skillfleet.conversations.messages import ToolCall, transcript_problem
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.repetition import MAX_REFUSED_TURNS, SAME_RESULTS
+from skillfleet_workers.wire.execution import Artifact
 
 
 def made(conversation: Conversation, *calls: ToolCall, shown: str = "fine") -> Conversation:
@@ -51,6 +53,15 @@ def test_a_call_whose_result_changes_is_made_as_often_as_it_is_wanted() -> None:
     for turn in range(12):
         conversation = made(conversation, list_skills(f"id{turn}"), shown=f"{turn // (SAME_RESULTS - 1)} of 6")
         assert refused(conversation) == [""]
+
+
+def test_a_call_whose_image_changes_is_made_as_often_as_it_is_wanted() -> None:
+    conversation = awaiting_model()
+    for turn in range(SAME_RESULTS + 1):
+        conversation = after(conversation, asks(list_skills(f"id{turn}")))
+        assert refused(conversation) == [""]
+        chart = Artifact(path="chart.png", bytes=5, media_type="image/png", digest=f"{turn:064d}")
+        conversation = after(conversation, replace(finished(f"{turn + 1}.0"), artifacts=(chart,)))
 
 
 def test_a_turn_without_it_lets_it_be_made_again() -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from skillfleet_workers.wire.shown import without_pointers
+
 from .activations import activated_at, at_rest, inherited
 from .budgets import closing_message
 from .limits import Problem
@@ -69,7 +71,7 @@ def _child(
     own: dict[str, Any] = {
         "id": child_id,
         "parent_id": parent.id,
-        "opening": (*history, *asked),
+        "opening": (*map(_without_pointers, history), *asked),
         "scripts": scripts,
         "activated": inherited(activated),
         "parent_call": "",
@@ -109,6 +111,13 @@ def _whole(messages: Sequence[Message]) -> tuple[Message, ...]:
     while kept and transcript_problem(kept) is not None:
         kept = kept[:-1]
     return kept
+
+
+def _without_pointers(message: Message) -> Message:
+    """The keys of its calls are soon those of other calls."""
+    if message.role != "tool":
+        return message
+    return message.model_copy(update={"content": without_pointers(message.content or "")})
 
 
 def _still_open(parent: Conversation) -> Problem:

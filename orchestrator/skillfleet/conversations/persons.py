@@ -20,6 +20,12 @@ NO_ANSWER = ToolError(
     fix="Answer now with what you have, and say what was not done.",
 )
 
+STOPPED = ToolError(
+    error="cancelled",
+    message="Another call of this turn waited for a person in vain, and this one was stopped before it came back.",
+    fix="Answer without it, and say that it was not done.",
+)
+
 
 class Asked(ConversationModel):
     """What people are told of a call that waits for one of them. `question`: of one that waits for an answer;
@@ -80,7 +86,10 @@ def nobody_answered(conversation: Conversation, now: float) -> Moved:
     """It is left the time that it had before it waited, for a last turn."""
     value = f"{conversation.spec.limits.wait_s:g} s of waiting for a person"
     problem = limit_reached("no_answer_from_person", value, "--person-timeout")
-    stopped, effects = without_calls(conversation, shown_to_model(NO_ANSWER))
+    stopped, effects = without_calls(conversation, shown_to_model(STOPPED))
+    for run in conversation.with_persons:
+        in_vain = {"status": "cancelled", "shown": shown_to_model(NO_ANSWER)}
+        stopped = replace(stopped, run.model_copy(update=in_vain))
     moved = with_last_turn(answer_calls(standing(stopped, now)), problem)
     return moved, [*effects, *pending(moved)]
 

@@ -82,11 +82,16 @@ def _past(conversation: Conversation) -> Iterator[Past]:
     turn = conversation.turn
     for message in reversed(conversation.messages[len(conversation.spec.opening) : -1]):
         if message.role == "tool":
-            answers[message.tool_call_id or ""] = message.content or ""
+            answers[message.tool_call_id or ""] = _shown(message)
         elif message.role == "assistant":
             turn -= 1
             yield Past(_brought(message, turn, answers, refused))
             answers = {}
+
+
+def _shown(message: Message) -> str:
+    """Images may change while the words about them stay the same."""
+    return "\n".join([message.content or "", *(file.digest for file in message.attachments or ())])
 
 
 def _brought(message: Message, turn: int, answers: dict[str, str], refused: set[str]) -> dict[str, str | None]:

@@ -19,6 +19,7 @@ SHOWN_SCRIPTS = 50
 """Most scripts of a skill that are listed after its documentation."""
 
 _OWN_TAG = re.compile(r"<(\s*/?\s*skill_(?:content|resources)\b)", re.IGNORECASE)
+_POINTER = re.compile(r"(\[\.\.\. \d+ characters left out); read_output with call='[\d.]+' brings all(?= \.\.\.\])")
 _ALWAYS = ("status", "returncode", "stdout", "stderr")
 _WHEN_SET = ("error", "signal", "leftover_killed")
 
@@ -36,6 +37,11 @@ def shown_to_model(result: Result, key: str = "") -> str:
             return json.dumps(_shown_execution(result, key), ensure_ascii=False)
         case ToolError():
             return json.dumps(result.model_dump(), ensure_ascii=False)
+
+
+def without_pointers(text: str) -> str:
+    """What was shown, where its calls can no longer be named: the text does not say how to read what it left out."""
+    return _POINTER.sub(r"\1", text)
 
 
 def call_status(result: Result) -> str:
