@@ -75,12 +75,14 @@ class ProviderModel:
         if self._wrong:
             return self._wrong
         deadline = time.monotonic() + request.timeout_s
-        tries, without = 0, self._known_without()
+        tries, known = 0, self._known_without()
+        without = known
         while (left := deadline - time.monotonic()) > _NO_TIME_S:
             asked = without.of(request)
             outcome = self._attempt(asked, min(left, self._attempt_s), hear)
             if isinstance(outcome, ModelReply):
-                self._remember(without)
+                if without != known:
+                    self._remember(without)
                 return outcome
             if refused := refused_of(asked, outcome):
                 without = without.plus(refused)
@@ -111,9 +113,7 @@ class ProviderModel:
         return self._without.plus(self._refused) if known else self._without
 
     def _remember(self, without: Without) -> None:
-        """A request without it was answered."""
-        if without == self._known_without():
-            return
+        """A request was refused with it, and answered without."""
         log.warning("the model provider refuses %s, and is asked without", " and ".join(without.names))
         self._refused, self._refused_until = without, time.monotonic() + self._refused_s
 

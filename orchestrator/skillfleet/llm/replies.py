@@ -12,6 +12,9 @@ from .failures import Failure, malformed
 MOST_TOKENS = 1_000_000_000
 """Of one reply: far more than any has, and few enough to be added up and stored."""
 
+MOST_CALLS = 1_000
+"""Of one reply."""
+
 
 def text_of(value: Any) -> Any:
     """Some providers send content as parts, arguments as an object, and half a surrogate pair in either."""
@@ -55,6 +58,10 @@ def count(counts: Mapping[str, Any], name: str) -> int:
     """0 where it is none that a provider can mean."""
     value = counts.get(name)
     return value if isinstance(value, int) and 0 <= value <= MOST_TOKENS else 0
+
+
+def too_many_calls() -> Failure:
+    return malformed(f"it makes more than {MOST_CALLS} tool calls")
 
 
 def not_json(body: bytes) -> Failure:
