@@ -210,3 +210,18 @@ class TestWhatCannotBeUsed:
         with pytest.raises(StoreError, match=re.escape(f"{tmp_path}/file cannot be used")):
             broken.check()
         store_at("", tmp_path).check()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://user:SECRET@127.0.0.1:1/x",
+        "bogus://user:p@SECRET@host/x",
+        "bogus://user:p/SECRET@host/x",
+        "bogus://host/x?sig=SECRET",
+    ],
+)
+def test_a_store_that_cannot_be_opened_is_told_without_a_secret(url: str, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="SKILLFLEET_ARTIFACTS_URL") as told:
+        store_at(url, tmp_path)
+    assert "SECRET" not in str(told.value)

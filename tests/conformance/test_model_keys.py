@@ -5,7 +5,7 @@ import logging
 import pytest
 from pydantic import SecretStr
 from tests.conformance.model_sides import PROVIDERS
-from tests.model_answers import MODEL, Completion, failure
+from tests.model_answers import MODEL, Completion, Raw, failure
 from tests.model_server import ModelServer
 from tests.orchestrator.asking import ASKED
 
@@ -13,6 +13,8 @@ from skillfleet.conversations.limits import Problem
 from skillfleet.llm.base import ModelReply, ModelRequest, Piece, Said
 
 SECRET = "sk-" + "0123456789" * 10
+HEADER = {"openai": {"authorization": f"Bearer {SECRET}"}, "anthropic": {"x-api-key": SECRET}}
+"""Where each provider's documentation has it."""
 
 
 @pytest.mark.parametrize("adapter", PROVIDERS)
@@ -22,7 +24,9 @@ def test_the_key_stands_in_no_message_log_or_repr(caplog: pytest.LogCaptureFixtu
         model = PROVIDERS[adapter](SecretStr(f"{SECRET}\n"), server.base_url, MODEL)
         outcome = model.reply(ModelRequest(ASKED, (), 30))
     assert isinstance(outcome, Problem)
-    assert server.received[0].headers["authorization"] == f"Bearer {SECRET}"
+    headers = server.received[0].headers
+    sent = {name: headers.get(name) for name in ("authorization", "x-api-key")}
+    assert sent == {"authorization": None, "x-api-key": None} | HEADER[adapter]
     assert "Incorrect API key provided: [key]" in outcome.message
     logged = "\n".join(f"{record.getMessage()} {record.args}" for record in caplog.records)
     assert "127.0.0.1" in logged
@@ -50,3 +54,13 @@ def test_a_key_in_a_stream_is_heard_by_nobody(adapter: str) -> None:
     assert isinstance(outcome, ModelReply)
     assert outcome.message.content == "k" * 7 + "[key]"
     assert heard == [Said("k" * 7), Said("[key]")]
+
+
+@pytest.mark.parametrize("adapter", PROVIDERS)
+def test_the_key_goes_to_nobody_whom_an_answer_names(adapter: str) -> None:
+    with ModelServer(key=None) as other:
+        elsewhere = f"{other.base_url.replace('127.0.0.1', 'localhost')}/messages"
+        with ModelServer([Raw(b"", status=307, headers={"Location": elsewhere})], key=SECRET) as server:
+            model = PROVIDERS[adapter](SecretStr(SECRET), server.base_url, MODEL, max_retries=0)
+            assert isinstance(model.reply(ModelRequest(ASKED, (), 30)), Problem)
+    assert SECRET not in str([received.headers for received in other.received])

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from skillfleet.conversations.heard import MOST_CALLS, MOST_WAITING, HeardReply
+from skillfleet.conversations.heard import MOST_CALLS, MOST_WAITING, NAME_CHARS, HeardReply
 from skillfleet.llm.base import Again, Calling, Piece, Said
 
 
@@ -103,3 +103,8 @@ def test_what_says_nothing_is_not_told(piece: Any) -> None:
     reply = HeardReply(3)
     assert not reply.hear(piece)
     assert taken(reply) == []
+
+
+def test_an_endless_name_of_a_tool_is_told_cut_to_what_a_name_has() -> None:
+    (_, told), *_ = taken(heard(Calling(0, "n" * 1_000_000, "{")))
+    assert (len(told["name"]), told["text"]) == (NAME_CHARS, "{")

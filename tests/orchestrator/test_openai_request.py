@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,10 +11,12 @@ from pydantic import SecretStr
 from tests.model_answers import MODEL, Answer, Completion, failure
 from tests.model_server import KEY, ModelServer
 from tests.orchestrator.asking import ASKED, TOOLS, model_of
+from tests.pictures import png
 
 from skillfleet.conversations.limits import Problem
 from skillfleet.conversations.messages import FunctionCall, Message, ToolCall
-from skillfleet.llm.base import Calling, ModelReply, ModelRequest, Piece, Said
+from skillfleet.llm.base import Calling, Hear, ModelReply, ModelRequest, Piece, Said
+from skillfleet.llm.failures import Failure
 from skillfleet.llm.openai import OpenAIWire, openai_model
 from skillfleet.llm.openai_request import body_of
 from skillfleet.llm.provider import ProviderModel
@@ -138,6 +141,37 @@ def test_it_is_asked_with_all_again_after_a_while() -> None:
         for _ in range(2):
             model.reply(asked(schema=CLOSED))
     assert ["response_format" in received.body for received in server.received] == [True, False, True, False]
+
+
+class WhileThatEnds:
+    """What was refused is forgotten while an attempt goes on."""
+
+    def __init__(self, wire: OpenAIWire) -> None:
+        self._wire = wire
+        self.model = ProviderModel(lambda: self)
+
+    def attempt(self, request: ModelRequest, timeout_s: float, hear: Hear) -> ModelReply | Failure:
+        self.model._refused_until = 0.0
+        return self._wire.attempt(request, timeout_s, hear)
+
+
+def test_the_while_is_made_no_longer_by_what_was_not_refused_in_it() -> None:
+    with ModelServer(refusing("response_format", "no")) as server:
+        model = WhileThatEnds(OpenAIWire(KEY, server.base_url, MODEL, streaming=True)).model
+        for _ in range(3):
+            model.reply(asked(schema=CLOSED))
+    holding = ["response_format" in received.body for received in server.received]
+    assert holding == [True, False, False, True, False]
+
+
+def test_an_image_that_is_refused_blinds_no_other_conversation() -> None:
+    broken = PNG.model_copy(update={"digest": CSV.digest, "name": "broken.png"})
+    with ModelServer(refusing("broken.png:", "Could not process image")) as server:
+        model = model_of(server)
+        for image in (broken, broken, PNG):
+            model.reply(replace(asked(question(image)), file={PNG.digest: png(), CSV.digest: png()}.get))
+    holding = ["image_url" in json.dumps(received.body) for received in server.received]
+    assert holding == [True, False, False, True]
 
 
 def test_a_request_that_is_bad_for_another_reason_ends_with_the_reason() -> None:

@@ -11,6 +11,9 @@ MOST_WAITING = 16_384
 MOST_CALLS = 128
 """Tool calls of one reply whose arguments are told as they come."""
 
+NAME_CHARS = 128
+"""Of a tool, which is told with every piece of its arguments: more than any tool's has."""
+
 _TEXT = -1
 """Where the text stands among the calls."""
 
@@ -82,7 +85,7 @@ class HeardReply:
         if self._waiting + len(text) > MOST_WAITING:
             self.skip()
         line = self._lines.setdefault(place, _Line())
-        line.name = name or line.name  # providers send it once, or as it grows
+        line.name = name[:NAME_CHARS] or line.name  # providers send it once, or as it grows
         line.heard += len(text)
         newest = text[-MOST_WAITING:]
         line.waiting += newest

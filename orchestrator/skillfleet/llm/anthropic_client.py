@@ -7,7 +7,7 @@ import anthropic
 import httpx2
 
 from .base import ModelReply
-from .exchange import LIMITS, Answered, Exchanges, Read
+from .exchange import HOOKS, LIMITS, Answered, Exchanges, Read
 from .failures import Failure
 
 
@@ -19,7 +19,10 @@ class AnthropicClient:
             api_key=api_key,
             base_url=base_url,
             max_retries=0,
-            http_client=anthropic.DefaultHttpxClient(limits=LIMITS),
+            http_client=anthropic.DefaultHttpxClient(limits=LIMITS, event_hooks=HOOKS, follow_redirects=False),
+            # As the provider documents it; this SDK would send it as a bearer's token. Where a redirect leads it
+            # would go along, unlike that one: none is followed.
+            default_headers={"X-Api-Key": api_key, "Authorization": anthropic.Omit()},  # type: ignore[dict-item]
         )
         self._messages = sdk.messages.with_streaming_response
         self._exchanges = Exchanges(

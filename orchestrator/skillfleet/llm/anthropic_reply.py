@@ -10,7 +10,7 @@ from ..conversations.limits import Usage
 from ..conversations.messages import Message
 from .base import ModelReply
 from .failures import NEVER, Failure, context_exceeded, malformed, of_status, refused
-from .replies import Sent, Text, calls_of, count, misshapen, not_json
+from .replies import MOST_CALLS, Sent, Text, calls_of, count, misshapen, not_json, too_many_calls
 
 STATUS_OF_ERROR = {
     "invalid_request_error": 400,
@@ -66,6 +66,8 @@ def read_document(document: object, messages: tuple[Message, ...]) -> ModelReply
         return malformed("it pauses for a tool of the provider's own, which nobody offered", retries=NEVER)
     text = "".join(block.text for block in sent.content if block.type == "text")
     called = [block for block in sent.content if block.type == "tool_use"]
+    if len(called) > MOST_CALLS:
+        return too_many_calls()
     if any(not block.name for block in called):
         return malformed("it calls a tool without a name")
     if called:

@@ -61,6 +61,8 @@ class _Fold:
         self._usage |= {name: value for name, value in (usage or {}).items() if value is not None}
 
     def _begin(self, index: int, begun: dict[str, Any]) -> None:
+        if not isinstance(index, int):
+            raise TypeError(index)
         block = self._blocks[index] = _Block(begun, self._calls if begun["type"] == "tool_use" else None)
         if block.call is not None:
             self._calls += 1
@@ -72,7 +74,7 @@ class _Fold:
         if delta["type"] == "text_delta":
             self._add_text(block, delta["text"])
         elif delta["type"] == "input_json_delta" and delta["partial_json"]:
-            self._add_arguments(block, text_of(delta["partial_json"]))
+            self._add_arguments(block, _text(delta["partial_json"]))
 
     def _end(self, block: _Block) -> None:
         if block.call is not None and not block.pieces:
@@ -84,7 +86,7 @@ class _Fold:
             self._hear(Calling(block.call, block.begun["name"], piece))
 
     def _add_text(self, block: _Block, sent: str) -> None:
-        text = text_of(sent)
+        text = _text(sent)
         block.pieces.append(text)
         self._hear(Said(text))
 
@@ -92,6 +94,14 @@ class _Fold:
         """As the provider would have sent it whole."""
         content = [block.document() for _, block in sorted(self._blocks.items())]
         return {**self._ending, "content": content, "usage": self._usage}
+
+
+def _text(sent: Any) -> str:
+    """Raises: TypeError: it is none."""
+    text = text_of(sent)
+    if not isinstance(text, str):
+        raise TypeError(text)
+    return text
 
 
 def read_stream(events: Iterable[tuple[str, str]], messages: tuple[Message, ...], hear: Hear) -> ModelReply | Failure:

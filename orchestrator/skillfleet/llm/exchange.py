@@ -13,11 +13,14 @@ from pydantic import SecretStr
 
 from . import failures
 from .base import ModelReply
+from .bounds import MOST_BYTES, TooLongError, bound_error, bounded
 from .failures import NEVER, Failure
 from .sse import lines
 
 CONNECT_S = 5.0
 LIMITS = httpx2.Limits(max_connections=1000, max_keepalive_connections=500)
+HOOKS: dict[str, list[Callable[..., Any]]] = {"response": [bound_error]}
+"""Of every client."""
 
 REST_S = 1.0
 """Patience with what comes after the end of a stream, seconds."""
@@ -60,6 +63,8 @@ class Exchanges:
                 if isinstance(got, ModelReply) and not isinstance(content, bytes):
                     _read_to_the_end(content, answered.http_response)
                 return got
+        except TooLongError:
+            return failures.malformed(f"it has more than {MOST_BYTES >> 20} MB")
         except self._refused as refused:
             answer = refused.response
             said = self._without_key(answer.content)
@@ -71,9 +76,9 @@ class Exchanges:
 
     def _content(self, response: httpx2.Response) -> bytes | Iterator[str]:
         if not response.headers.get("content-type", "").startswith(STREAM):
-            return self._without_key(response.read())
+            return self._without_key(b"".join(bounded(response.iter_bytes())))
         key = self._key.get_secret_value()
-        return (line.replace(key, "[key]") for line in lines(response.iter_bytes()))
+        return (line.replace(key, "[key]") for line in lines(bounded(response.iter_bytes())))
 
     def _without_key(self, body: bytes) -> bytes:
         """Providers quote it in their errors; later, cut to length, half of it would be found no more."""
@@ -91,7 +96,7 @@ class Exchanges:
 
 def _read_to_the_end(stream: Iterator[str], response: httpx2.Response) -> None:
     """A connection is used again only when nothing is left on it; the reply is there already."""
-    with contextlib.suppress(httpx2.HTTPError), _cut_at(time.monotonic() + REST_S, response):
+    with contextlib.suppress(httpx2.HTTPError, TooLongError), _cut_at(time.monotonic() + REST_S, response):
         for _ in stream:
             pass
 

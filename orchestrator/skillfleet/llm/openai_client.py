@@ -7,7 +7,7 @@ import httpx2
 import openai
 
 from .base import ModelReply
-from .exchange import LIMITS, Answered, Exchanges, Read
+from .exchange import HOOKS, LIMITS, Answered, Exchanges, Read
 from .failures import Failure
 
 
@@ -20,7 +20,7 @@ class OpenAIClient:
             api_key=api_key,
             base_url=base_url,
             max_retries=0,
-            http_client=openai.DefaultHttpxClient(limits=LIMITS),
+            http_client=openai.DefaultHttpxClient(limits=LIMITS, event_hooks=HOOKS),
         )
         self._completions = sdk.chat.completions.with_streaming_response
         self._exchanges = Exchanges(

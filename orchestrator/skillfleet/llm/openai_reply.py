@@ -10,7 +10,7 @@ from ..conversations.limits import Usage
 from ..conversations.messages import Message
 from .base import ModelReply
 from .failures import NEVER, Failure, malformed, of_status, refused
-from .replies import Sent, Text, calls_of, count, misshapen, not_json
+from .replies import MOST_CALLS, Sent, Text, calls_of, count, misshapen, not_json, too_many_calls
 
 
 class _Function(Sent):
@@ -61,6 +61,8 @@ def read_document(document: object, messages: tuple[Message, ...]) -> ModelReply
 
 def _reply(choice: _Choice, usage: Usage, messages: tuple[Message, ...]) -> ModelReply | Failure:
     sent = choice.message
+    if sent.tool_calls and len(sent.tool_calls) > MOST_CALLS:
+        return too_many_calls()
     if sent.tool_calls:
         called = [(call.id, call.function.name, call.function.arguments or "") for call in sent.tool_calls]
         calls = calls_of(called, messages)

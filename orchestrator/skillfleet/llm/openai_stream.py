@@ -9,7 +9,7 @@ from ..conversations.messages import Message
 from .base import Calling, Hear, ModelReply, Said
 from .failures import ALWAYS, Failure, broken_off, malformed
 from .openai_reply import error_in_body, read_document
-from .replies import text_of
+from .replies import MOST_CALLS, text_of
 
 DONE = "[DONE]"
 
@@ -81,7 +81,8 @@ class _Fold:
         another = last is not None and call_id and last.id and call_id != last.id and (name or index is None)
         if last is None or another:
             last = _Call(len(self._calls), index)
-            self._calls.append(last)
+            if len(self._calls) <= MOST_CALLS:  # the first that is too many tells it
+                self._calls.append(last)
         last.id = last.id or call_id
         return last
 

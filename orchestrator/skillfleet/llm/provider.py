@@ -5,6 +5,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -13,14 +14,15 @@ from ..conversations.limits import Problem
 from . import failures
 from .base import Again, Hear, ModelReply, ModelRequest, Piece, deaf
 from .failures import Failure
-from .without import NOTHING, Without, refused_of
+from .without import NOTHING, Without, images_of, refused_of
 
 DEFAULT_MAX_RETRIES = 4
 ATTEMPT_S = 600.0
 """A provider that has been silent for so long is asked again, where the conversation still has time."""
 
 REFUSED_S = 600.0
-"""What a provider has refused it is asked without for so long: a single image may have been the reason."""
+"""What a provider has refused it is asked without for so long; of images, those that it was refused with: one that is
+broken may have been the reason, and blinds no other conversation."""
 
 NO_OTHERS: Mapping[str, str] = MappingProxyType({})
 
@@ -58,6 +60,8 @@ class ProviderModel:
         self._connect, self._wrong, self._named = connect, wrong, named
         self._without, self._refused_s = without, refused_s
         self._refused, self._refused_until = NOTHING, 0.0
+        self._refused_images: Mapping[str, float] = {}
+        """Until when, by their digests."""
         self._max_retries, self._backoff_s, self._attempt_s = max_retries, backoff_s, attempt_s
         self._wire: Wire | None = None
         self._building = threading.Lock()
@@ -75,12 +79,14 @@ class ProviderModel:
         if self._wrong:
             return self._wrong
         deadline = time.monotonic() + request.timeout_s
-        tries, without = 0, self._known_without()
+        tries, known = 0, self._known_without(request)
+        without = known
         while (left := deadline - time.monotonic()) > _NO_TIME_S:
             asked = without.of(request)
             outcome = self._attempt(asked, min(left, self._attempt_s), hear)
             if isinstance(outcome, ModelReply):
-                self._remember(without)
+                if without != known:
+                    self._remember(without, request)
                 return outcome
             if refused := refused_of(asked, outcome):
                 without = without.plus(refused)
@@ -106,16 +112,23 @@ class ProviderModel:
             hear(Again())
         return outcome
 
-    def _known_without(self) -> Without:
-        known = time.monotonic() < self._refused_until
-        return self._without.plus(self._refused) if known else self._without
+    def _known_without(self, request: ModelRequest) -> Without:
+        now, images = time.monotonic(), self._refused_images
+        known = self._without.plus(self._refused) if now < self._refused_until else self._without
+        blind = any(now < images.get(digest, 0.0) for digest in images_of(request)) if images else False
+        return known.plus(Without(images=blind))
 
-    def _remember(self, without: Without) -> None:
-        """A request without it was answered."""
-        if without == self._known_without():
-            return
+    def _remember(self, without: Without, request: ModelRequest) -> None:
+        """A request was refused with it, and answered without."""
         log.warning("the model provider refuses %s, and is asked without", " and ".join(without.names))
-        self._refused, self._refused_until = without, time.monotonic() + self._refused_s
+        now = time.monotonic()
+        until = now + self._refused_s
+        if without.images:
+            known = {digest: end for digest, end in self._refused_images.items() if now < end}
+            self._refused_images = known | dict.fromkeys(images_of(request), until)
+        rest = replace(without, images=False)
+        if rest.names:
+            self._refused, self._refused_until = self._refused.plus(rest), until
 
     def _last(self, failure: Failure, tries: int, left: float) -> Problem:
         """The failure, and why nothing more is tried."""

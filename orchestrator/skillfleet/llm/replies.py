@@ -9,11 +9,18 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from ..conversations.messages import FunctionCall, Message, ToolCall
 from .failures import Failure, malformed
 
+MOST_TOKENS = 1_000_000_000
+"""Of one reply: far more than any has, and few enough to be added up and stored."""
+
+MOST_CALLS = 1_000
+"""Of one reply."""
+
 
 def text_of(value: Any) -> Any:
     """Some providers send content as parts, arguments as an object, and half a surrogate pair in either."""
     if isinstance(value, list):
-        value = "".join(part["text"] for part in value if isinstance(part, dict) and "text" in part)
+        texts = (part.get("text") for part in value if isinstance(part, dict))
+        value = "".join(text for text in texts if isinstance(text, str))
     if isinstance(value, dict):
         value = json.dumps(value, ensure_ascii=False)
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
@@ -48,8 +55,13 @@ def _free_id(wanted: str, taken: Iterable[str]) -> str:
 
 
 def count(counts: Mapping[str, Any], name: str) -> int:
+    """0 where it is none that a provider can mean."""
     value = counts.get(name)
-    return value if isinstance(value, int) else 0
+    return value if isinstance(value, int) and 0 <= value <= MOST_TOKENS else 0
+
+
+def too_many_calls() -> Failure:
+    return malformed(f"it makes more than {MOST_CALLS} tool calls")
 
 
 def not_json(body: bytes) -> Failure:

@@ -5,11 +5,14 @@ from collections.abc import Iterable, Iterator
 
 def lines(chunks: Iterable[bytes]) -> Iterator[str]:
     """Without their ends, LF or CRLF. Not `str.splitlines`: U+2028 and its like stand unescaped in JSON texts."""
-    left = b""
+    left = bytearray()
     for chunk in chunks:
-        *whole, left = (left + chunk).split(b"\n")
+        *whole, last = chunk.split(b"\n")
         for line in whole:
-            yield line.removesuffix(b"\r").decode("utf-8", "replace")
+            left += line
+            yield left.removesuffix(b"\r").decode("utf-8", "replace")
+            left.clear()
+        left += last  # an endless line costs its length, and not that of all that came before with every chunk
     if left:
         yield left.decode("utf-8", "replace")
 

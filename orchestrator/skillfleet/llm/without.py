@@ -44,13 +44,19 @@ _NAMED: Mapping[str, re.Pattern[str]] = {
 }
 
 
+def images_of(request: ModelRequest) -> frozenset[str]:
+    """Their digests."""
+    files = (file for message in request.messages for file in message.attachments or ())
+    return frozenset(file.digest for file in files if file.is_image)
+
+
 def refused_of(request: ModelRequest, failure: Failure) -> Without | None:
     """What of the request the provider may have refused; None: nothing that it could be asked without. What its
     sentence names, else whatever it may be."""
     if failure.problem.code != BAD_REQUEST:
         return None
     there = {
-        "images": any(file.is_image for message in request.messages for file in message.attachments or ()),
+        "images": bool(images_of(request)),
         "schema": request.schema is not None,
         "extras": not request.plain,
     }

@@ -28,7 +28,9 @@ last, and wait for a person, and the time in which a file counts as young."""
 URL_SETTING = "SKILLFLEET_ARTIFACTS_URL"
 PROBE = b"skillfleet"
 
-_SECRETS = re.compile(r"(?<=//)[^/@\s]*@")
+_SECRETS = re.compile(r"(?<=//)\S*@|\?\S+")
+"""Names and passwords, which may themselves hold `@` and `/`, and what is signed."""
+
 log = logging.getLogger(__name__)
 
 
@@ -144,7 +146,7 @@ class ArtifactStore:
             size = f"has more than {MAX_BYTES >> 20} MB"
             raise FileTooLargeError(f"{name}: {size}, which is the most that one file may have; split it") from None
         except self._place.failures as wrong:
-            said = _without_secrets(short(wrong, 300) or type(wrong).__name__)
+            said = short(_without_secrets(str(wrong)), 300) or type(wrong).__name__
             fix = f"check {URL_SETTING}, and who may write there"
             raise StoreError(f"the artifact store {self.where} cannot be used: {said}; {fix}") from wrong
 
@@ -175,7 +177,8 @@ def _remote(url: str) -> Place:
     try:
         return Remote(url)
     except UnusableUrlError as wrong:
-        raise StoreError(f"{URL_SETTING}: {_without_secrets(url)} cannot be used: {wrong}") from None
+        told = short(_without_secrets(f"{url} cannot be used: {wrong}"), 600)
+        raise StoreError(f"{URL_SETTING}: {told}") from None
 
 
 def _without_secrets(text: str) -> str:

@@ -34,6 +34,8 @@ class Remote:
             raise UnusableUrlError(_missing(url, missing)) from None
         except ValueError as wrong:
             raise UnusableUrlError(f"{wrong}; write it like s3://bucket/folder") from None
+        except Exception as wrong:  # noqa: BLE001  some connect at once, and raise what they like
+            raise UnusableUrlError(f"{wrong or type(wrong).__name__}; is it there, and may we use it?") from None
         self._root = str(root).rstrip("/")
 
     def add(self, source: BlobReader) -> BlobReader:
