@@ -48,13 +48,13 @@ def test_a_log_gets_the_last_line_of_an_output_now_and_then(capsys: pytest.Captu
     quick = [wrote(n / 5, f"line {n}\n") for n in range(1, 6 * 5)]
     slow = [wrote(10.0, "a\nb [bold] \x1b[31m\n"), wrote(10.2, "c\n"), wrote(20.1, "\n"), wrote(20.2, "d")]
     lines = [line.strip() for line in shown(capsys, *quick, *slow).splitlines()]
-    assert lines[1:] == ["· 1.1: b [bold] ␛[31m", "· 1.1: c"]
+    assert lines[1:] == ["· 1.0: b [bold] ␛[31m", "· 1.0: c"]
 
 
 def test_a_log_gets_no_output_of_a_quick_script_but_its_result(capsys: pytest.CaptureFixture[str]) -> None:
     result = entry("result", key="1.0", status="succeeded", tail="line 1\n", worker="w1", runtime="warm", ms=250.0)
     lines = [line.strip() for line in shown(capsys, wrote(0.2, "line 1\n"), result).splitlines()]
-    assert lines[1:] == ["✓ 1.1 run_python_script 250 ms on w1, warm", "│ line 1"]
+    assert lines[1:] == ["✓ 1.0 run_python_script 250 ms on w1, warm", "│ line 1"]
 
 
 @pytest.mark.usefixtures("terminal")
@@ -86,7 +86,7 @@ def test_what_a_script_writes_is_neither_obeyed_nor_broken_over_lines(capsys: py
 def test_a_child_conversation_is_shown_with_the_id_to_follow_it_by(capsys: pytest.CaptureFixture[str]) -> None:
     told = [entry("child", key="1.0", child="c1-1-0", status=status) for status in ("queued", "completed")]
     lines = [line.strip() for line in shown(capsys, *told).splitlines()]
-    assert lines[1:] == ["· 1.1: conversation c1-1-0 is queued", "· 1.1: conversation c1-1-0 is completed"]
+    assert lines[1:] == ["· 1.0: conversation c1-1-0 is queued", "· 1.0: conversation c1-1-0 is completed"]
 
 
 def said(at: int, text: str, attempt: int = 1) -> Entry:

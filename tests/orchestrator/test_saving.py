@@ -22,7 +22,7 @@ def store(tmp_path: Path) -> ArtifactStore:
     return ArtifactStore.of(OrchestratorSettings(state_dir=tmp_path / "state"))
 
 
-def brought(store: ArtifactStore, path: str, content: bytes = CONTENT, call: str = "1.1") -> ArtifactReport:
+def brought(store: ArtifactStore, path: str, content: bytes = CONTENT, call: str = "1.0") -> ArtifactReport:
     kept = store.put_bytes(content, "x")
     return ArtifactReport(call=call, path=path, bytes=kept.bytes, media_type=kept.media_type, digest=kept.digest)
 
@@ -38,13 +38,13 @@ def everything_in(folder: Path) -> list[str]:
 def test_files_lie_under_their_calls_as_their_scripts_had_them(tmp_path: Path, store: ArtifactStore) -> None:
     folder = tmp_path / "new/folder"
     found = (
-        brought(store, "chart.png"), brought(store, "deep/er/é.txt", b""), brought(store, "chart.png", b"2", "2.1")
+        brought(store, "chart.png"), brought(store, "deep/er/é.txt", b""), brought(store, "chart.png", b"2", "2.0")
     )  # fmt: skip
     saved = list(save(store, found, folder))
     assert [(one.outcome, one.path) for one in saved] == [
-        ("written", folder / "1.1/chart.png"),
-        ("written", folder / "1.1/deep/er/é.txt"),
-        ("written", folder / "2.1/chart.png"),
+        ("written", folder / "1.0/chart.png"),
+        ("written", folder / "1.0/deep/er/é.txt"),
+        ("written", folder / "2.0/chart.png"),
     ]
     assert [one.path.read_bytes() for one in saved] == [CONTENT, b"", b"2"]
     saved[0].path.write_bytes(CONTENT)  # they are the person's own now, and the store's stay as they are
@@ -54,11 +54,11 @@ def test_files_lie_under_their_calls_as_their_scripts_had_them(tmp_path: Path, s
 def test_a_second_time_writes_nothing_and_what_differs_stays(tmp_path: Path, store: ArtifactStore) -> None:
     found = (brought(store, "a"), brought(store, "b"))
     assert outcomes(store, tmp_path / "to", *found) == ["written", "written"]
-    (tmp_path / "to/1.1/b").write_text("mine")
-    before = (tmp_path / "to/1.1/a").stat().st_mtime_ns
+    (tmp_path / "to/1.0/b").write_text("mine")
+    before = (tmp_path / "to/1.0/a").stat().st_mtime_ns
     assert outcomes(store, tmp_path / "to", *found) == ["same", "differs"]
-    assert (tmp_path / "to/1.1/b").read_text() == "mine"
-    assert (tmp_path / "to/1.1/a").stat().st_mtime_ns == before
+    assert (tmp_path / "to/1.0/b").read_text() == "mine"
+    assert (tmp_path / "to/1.0/a").stat().st_mtime_ns == before
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_path_that_leads_astray_is_refused(tmp_path: Path, store: ArtifactStor
 @pytest.mark.parametrize("path", ["link/x", "file/x", "to-file", "to-nowhere", "pipe", "x" * 300])
 def test_nothing_is_written_through_what_lies_in_its_place(tmp_path: Path, store: ArtifactStore, path: str) -> None:
     (tmp_path / "outside").mkdir()
-    call = tmp_path / "to/1.1"
+    call = tmp_path / "to/1.0"
     call.mkdir(parents=True)
     (call / "link").symlink_to(tmp_path / "outside")
     (call / "file").touch()
@@ -94,7 +94,7 @@ def test_the_folder_itself_may_be_a_link_for_the_person_named_it(tmp_path: Path,
     (tmp_path / "real").mkdir()
     (tmp_path / "to").symlink_to(tmp_path / "real")
     assert outcomes(store, tmp_path / "to", brought(store, "a")) == ["written"]
-    assert everything_in(tmp_path / "real") == ["1.1/a"]
+    assert everything_in(tmp_path / "real") == ["1.0/a"]
 
 
 def test_a_folder_that_can_t_be_made_is_one_line(tmp_path: Path, store: ArtifactStore) -> None:
@@ -107,7 +107,7 @@ def test_what_the_store_does_not_have_is_named_and_the_rest_is_saved(tmp_path: P
     gone = brought(store, "a").model_copy(update={"digest": hashlib.sha256(b"never").hexdigest()})
     not_stored = brought(store, "b").model_copy(update={"digest": ""})
     assert outcomes(store, tmp_path / "to", gone, not_stored, brought(store, "c")) == ["gone", "gone", "written"]
-    assert everything_in(tmp_path / "to") == ["1.1/c"]
+    assert everything_in(tmp_path / "to") == ["1.0/c"]
 
 
 @pytest.fixture

@@ -78,8 +78,8 @@ def test_a_chart_that_a_skill_draws_is_seen_by_the_model_and_fetched_by_people(
         (shown,) = [one.content for one in fleet.transcript(report.id).messages if one.role == "tool"]
     saved = shared.place.cli("artifacts", "--save", str(tmp_path), report.id)
     assert (saved.returncode, saved.stderr) == (0, "")
-    assert saved.stdout.splitlines() == [f"{tmp_path}/1.1/bars.csv", f"{tmp_path}/1.1/charts/bars.png"]
-    chart = (tmp_path / "1.1/charts/bars.png").read_bytes()
+    assert saved.stdout.splitlines() == [f"{tmp_path}/1.0/bars.csv", f"{tmp_path}/1.0/charts/bars.png"]
+    chart = (tmp_path / "1.0/charts/bars.png").read_bytes()
     assert hashlib.sha256(chart).hexdigest() == json.loads(shown or "")["stdout"].strip()
     first, second = shared.provider.received(model)
     assert (images(first.body), images(second.body)) == ([], [chart])
@@ -89,8 +89,8 @@ def test_the_table_says_which_call_brought_what(shared: Shared, charted: Report)
     told = shared.place.cli("artifacts", charted.id).stdout.splitlines()
     assert [line.split() for line in told] == [
         ["call", "path", "bytes", "type"],
-        ["1.1", "bars.csv", "9", "text/csv"],
-        ["1.1", "charts/bars.png", str(charted.artifacts[1].bytes), "image/png"],
+        ["1.0", "bars.csv", "9", "text/csv"],
+        ["1.0", "charts/bars.png", str(charted.artifacts[1].bytes), "image/png"],
     ]
     assert json.loads(shared.place.cli("artifacts", "--json", charted.id).stdout) == charted.as_json()["artifacts"]
 
@@ -103,14 +103,14 @@ def test_what_can_t_be_saved_is_named_and_the_rest_is(shared: Shared, charted: R
         done = shared.place.cli("artifacts", "--save", str(tmp_path / "to"), charted.id)
     finally:
         shutil.move(aside, kept)
-    assert (done.returncode, done.stdout) == (FAILED, f"{tmp_path}/to/1.1/bars.csv\n")
+    assert (done.returncode, done.stdout) == (FAILED, f"{tmp_path}/to/1.0/bars.csv\n")
     (line,) = done.stderr.splitlines()
-    assert f"{tmp_path}/to/1.1/charts/bars.png: is not saved: " in line
+    assert f"{tmp_path}/to/1.0/charts/bars.png: is not saved: " in line
 
-    (tmp_path / "to/1.1/bars.csv").write_text("mine")
+    (tmp_path / "to/1.0/bars.csv").write_text("mine")
     done = shared.place.cli("artifacts", "--json", "--save", str(tmp_path / "to"), charted.id)
     assert [one["outcome"] for one in json.loads(done.stdout)] == ["differs", "written"]
-    assert (done.returncode, (tmp_path / "to/1.1/bars.csv").read_text()) == (FAILED, "mine")
+    assert (done.returncode, (tmp_path / "to/1.0/bars.csv").read_text()) == (FAILED, "mine")
 
 
 def readme_commands(word: str) -> list[list[str]]:
@@ -132,8 +132,8 @@ def test_the_readme_s_example_shows_images_hands_in_files_and_saves_what_comes_b
     assert images(asked[0]) == [PICTURE]
     assert "iris.csv (text/csv, 4 bytes)" in str(asked[0]["messages"][-1])
     saved = place.cli(*(report["id"] if word == "ID" else word for word in fetch))
-    assert saved.stdout.splitlines() == ["out/1.2/bars.csv", "out/1.2/charts/bars.png"]
-    assert images(asked[1]) == [PICTURE, (place.folder / "out/1.2/charts/bars.png").read_bytes()]
+    assert saved.stdout.splitlines() == ["out/1.1/bars.csv", "out/1.1/charts/bars.png"]
+    assert images(asked[1]) == [PICTURE, (place.folder / "out/1.1/charts/bars.png").read_bytes()]
 
 
 def test_who_goes_on_has_the_files_of_before_and_new_ones(shared: Shared) -> None:

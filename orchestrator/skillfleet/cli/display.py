@@ -118,7 +118,7 @@ class Watch:
         if at - self._logged_at >= LOG_EVERY_S and text.strip() and not self._console.is_terminal:
             self._logged_at = at
             last = literal(text.strip().splitlines()[-1][:LINE_CHARS])
-            self._console.print(f"    [dim]· {_number(data)}: {last}[/]", soft_wrap=True)
+            self._console.print(f"    [dim]· {data['key']}: {last}[/]", soft_wrap=True)
 
     def below(self) -> str:
         """What is there for a moment only: a reply as it builds up, or the end of what a script writes."""
@@ -158,7 +158,7 @@ class Watch:
     def _call(self, data: dict[str, Any]) -> None:
         self._names[data["key"]] = data["name"]
         again = f" [yellow](attempt {data['attempt']})[/]" if data["attempt"] > 1 else ""
-        what = f"[cyan]→ {_number(data)} {literal(data['name'])}[/]({literal(data['arguments'])}){again}"
+        what = f"[cyan]→ {data['key']} {literal(data['name'])}[/]({literal(data['arguments'])}){again}"
         self._console.print(f"  {what}", soft_wrap=True)
         self._doing = f"waiting for a worker to run {data['name']}"
 
@@ -175,7 +175,7 @@ class Watch:
         self._doing = (
             f"{self._names.get(data['key'], 'a call')}: the conversation {data['child']} is {data['status']}"
         )
-        what = f"· {_number(data)}: conversation {literal(data['child'])} is {literal(data['status'])}"
+        what = f"· {data['key']}: conversation {literal(data['child'])} is {literal(data['status'])}"
         self._console.print(f"    [dim]{what}[/]", soft_wrap=True)
 
     def _paused(self, data: dict[str, Any]) -> None:
@@ -202,19 +202,13 @@ class Watch:
         where = f"{data['ms']:.0f} ms on {literal(data['worker'])}" if data.get("worker") else "refused"
         runtime = f", {literal(data['runtime'])}" if data.get("runtime") else ""
         status = "" if data["status"] == "succeeded" else f" {literal(data['status'])}"
-        self._console.print(f"  {mark} {_number(data)} {literal(name)}{status} [dim]{where}{runtime}[/]")
+        self._console.print(f"  {mark} {data['key']} {literal(name)}{status} [dim]{where}{runtime}[/]")
         for line in _last_lines(data.get("tail", "")):
             self._console.print(f"    [dim]│ {literal(line)}[/]", soft_wrap=True)
 
 
 def _last_lines(text: str) -> list[str]:
     return text.splitlines()[-TAIL_LINES:]
-
-
-def _number(data: dict[str, Any]) -> str:
-    """Which call of which turn, counted from 1: calls of a turn come back in any order."""
-    turn, _, index = data["key"].partition(".")
-    return f"{turn}.{int(index) + 1}"
 
 
 def ending(report: Report) -> str:
@@ -256,11 +250,11 @@ def conversations_table(reports: Sequence[Report]) -> Table:
 
 
 def calls_table(report: Report) -> Table:
-    table = Table("tool", "skill", "status", "worker", "runtime", "ms", box=None, pad_edge=False)
+    table = Table("call", "tool", "skill", "status", "worker", "runtime", "ms", box=None, pad_edge=False)
     waiting = {asked.key for asked in report.waiting_for}
     for call in report.tool_calls:
         status = call.status or ("waiting" if call.key in waiting else "running")
-        table.add_row(*_cells(call.name, call.skill or "", status, call.worker, call.runtime, f"{call.ms:.0f}"))
+        table.add_row(*_cells(call.key, call.name, call.skill or "", status, call.worker, call.runtime, f"{call.ms:.0f}"))
     return table
 
 

@@ -28,7 +28,7 @@ class CallReport(ConversationModel):
 
 
 class ArtifactReport(ConversationModel):
-    """A file that a call has brought. `call`: its number, as `follow` shows it; `digest`: SHA-256 by which it is in
+    """A file that a call has brought. `call`: its key; `digest`: SHA-256 by which it is in
     the artifact store, empty: it is not there."""
 
     call: str
@@ -87,7 +87,7 @@ class Report(ConversationModel):
 def artifacts_of(conversation: Conversation) -> tuple[ArtifactReport, ...]:
     """In the order of its calls; those of a call that a child conversation worked on are the child's."""
     return tuple(
-        ArtifactReport.model_validate({"call": run.number, **one.model_dump()})
+        ArtifactReport.model_validate({"call": run.key, **one.model_dump()})
         for run in conversation.runs
         for one in run.artifacts
     )

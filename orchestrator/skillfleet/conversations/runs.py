@@ -122,11 +122,6 @@ class ToolRun(ConversationModel):
         return self.sends > 1 or self.ref.attempt > 1
 
     @property
-    def number(self) -> str:
-        """By which people know it: the turn, and its place in the turn, both counted from 1."""
-        return f"{self.ref.turn}.{self.ref.index + 1}"
-
-    @property
     def images(self) -> tuple[StoredFile, ...]:
         """Those of its files that the model is shown."""
         stored = (
