@@ -126,7 +126,7 @@ class ToolCalls:
         if not isinstance(claim, Claim):
             raise BenchError("our ledger did not give out a conversation")
         refs = [CallRef(conversation_id=name, turn=1, index=index) for index in range(count)]
-        runs = tuple(ToolRun(ref=ref, tool_call_id=ref.key, name=tool) for ref in refs)
+        runs = tuple(ToolRun(ref=ref, tool_call_id=ref.key, name=tool, sends=1) for ref in refs)
         waiting = claim.conversation.model_copy(update={"status": "running", "turn": 1, "runs": runs})
         self._ledger.commit(claim.fence, waiting, [], claim.now + 3600)
         return refs

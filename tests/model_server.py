@@ -71,7 +71,7 @@ class ModelServer(socketserver.ThreadingTCPServer):
         record: bool = True,
     ) -> None:
         super().__init__(("127.0.0.1", port), _Connection)
-        self._answers = answers if callable(answers) else _in_order(answers)
+        self._answers = answers if callable(answers) else in_order(answers)
         self.key, self.delay_s, self._record = key, delay_s, record
         self.received: list[Received] = []
         self.connections: set[socket.socket] = set()
@@ -255,7 +255,7 @@ def _chunk(content: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(content), content)
 
 
-def _in_order(answers: Sequence[Answer]) -> Callable[[dict[str, Any]], Answer]:
+def in_order(answers: Sequence[Answer]) -> Callable[[dict[str, Any]], Answer]:
     left, lock = list(answers), threading.Lock()
 
     def answer(request: dict[str, Any]) -> Answer:

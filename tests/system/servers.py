@@ -3,7 +3,7 @@
 import importlib.util
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import redis
 from tests.model_answers import Answer, plays
-from tests.model_server import KEY, ModelServer, Received
+from tests.model_server import KEY, ModelServer, Received, in_order
 from tests.system.fleet import free_port, wait_for
 from tests.system.replies import Turn, replies
 
@@ -85,8 +85,15 @@ class Provider:
 
     def plays(self, *turns: Turn) -> str:
         """The name of a model that plays these turns."""
+        return self._named(plays(ScriptedModel.of(replies(turns))))
+
+    def answers(self, *answers: Answer) -> str:
+        """The name of a model that answers so to whoever asks next."""
+        return self._named(in_order(answers))
+
+    def _named(self, answer: Callable[[dict[str, Any]], Answer]) -> str:
         name = f"model-{len(self._scripts)}"
-        self._scripts[name] = plays(ScriptedModel.of(replies(turns)))
+        self._scripts[name] = answer
         return name
 
     def received(self, model: str) -> list[Received]:

@@ -26,6 +26,7 @@ REPORT = {
     "snapshot", "waiting_for", "data", "divergences", "limits", "skills", "artifacts",
     "tenant", "priority",
 }  # fmt: skip
+USAGE = {"input_tokens", "output_tokens", "cached_input_tokens", "cache_write_tokens", "cost"}
 CALL = {"key", "name", "skill", "status", "worker", "runtime", "ms", "child"}
 SIX = ([python("print(6 * 7)", "six")], "It is ${six.stdout}.")
 
@@ -50,7 +51,7 @@ def test_every_command_that_knows_conversations_prints_one_json_value(shared: Sh
         "run_python_script", "lab", "succeeded", "process" if sandbox_trouble() else "warm",
     )  # fmt: skip
     assert made["ms"] > 0
-    assert set(report["usage"]) == {"input_tokens", "output_tokens"}
+    assert set(report["usage"]) == USAGE
     for command in ("status", "result", "follow", "cancel"):
         assert one_value(cli(command, "--json", report["id"])) == report
     listed = one_value(cli("list", "--json", "--limit", "1"))
@@ -140,7 +141,7 @@ def test_version_and_help_tell_what_a_script_must_know(place: Place) -> None:
     told = place.cli("--help")
     assert told.returncode == 0
     words = " ".join(told.stdout.split())
-    assert "0 answered; 1 failed or cancelled; 2 usage or settings; 3 no broker or no fleet" in words
+    assert "0 answered; 1 failed or cancelled; 2 usage or settings; 3 no broker, fleet or artifact store" in words
     for command in ("submit", "follow", "status", "result", "list", "cancel", "up", "worker", "doctor"):
         assert command in words
 

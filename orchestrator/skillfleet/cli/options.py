@@ -46,10 +46,11 @@ Batch = Annotated[Path | None, typer.Option(help='A file of JSON lines, each {"p
 def asked_by(context: typer.Context) -> dict[str, Any]:
     """What Fleet.submit and the lines of a batch take of it: those options that were given."""
     given = {name: value for name, value in context.params.items() if name not in (*OWN, *RULES)}
+    given["model"] = given["model"] or None
     given["rules"] = rules_of(context, **{verdict: context.params[verdict] for verdict in RULES})
     return {NAMES.get(name, name): value for name, value in given.items() if not _is_left_out(value)}
 
 
 def _is_left_out(value: object) -> bool:
-    """0 is not."""
-    return value is None or value is False or value in ("", [], ())
+    """0 and an empty text are not."""
+    return value is None or value is False or value in ([], ())
