@@ -4,8 +4,20 @@ import json
 from typing import Any
 
 import pytest
-from tests.conversation_steps import NOW, after, asks, awaiting_model, call, finished, last_effects, list_skills, says
+from tests.conversation_steps import (
+    NOW,
+    after,
+    asks,
+    awaiting_model,
+    call,
+    finished,
+    last_effects,
+    list_skills,
+    make_spec,
+    says,
+)
 from tests.conversation_steps import run_python as python_call
+from tests.forked_skills import CONTENT, RESEARCH, activate
 
 from skillfleet.conversations.descent import retried
 from skillfleet.conversations.engine import step
@@ -21,6 +33,9 @@ from skillfleet.conversations.moves import (
     Paused,
     Resumed,
     RunTool,
+    StartChild,
+    Submitted,
+    ToolFinished,
 )
 from skillfleet.conversations.runs import Decision
 from skillfleet.events import changes
@@ -31,6 +46,9 @@ from skillfleet.submission import Submission
 WAIT_S = 500.0
 APPROVED, DENIED = Decision(verdict="approved"), Decision(verdict="denied", text="Too dear.")
 ANSWERED = Decision(verdict="answered", text="Blue.")
+
+
+FORKED = ToolFinished("1.0", "succeeded", CONTENT, "w1", governing=RESEARCH)
 
 
 def waiting(**limits: Any) -> Conversation:
@@ -145,3 +163,16 @@ def test_a_model_is_told_whether_it_may_ask(may: bool) -> None:
     assert ("ask_user" in (spec.opening[0].content or "")) == may
     assert ("Nobody can answer" in (spec.opening[0].content or "")) != may
     assert spec.opening == opening("Paint it.", may_ask=may)
+
+
+def test_a_child_has_no_more_of_its_parent_s_time_for_what_that_waits_for_a_person() -> None:
+    spec = make_spec(created_at=NOW, timeout_s=100).model_copy(
+        update={"rules": (Rule(verdict="ask", tool="list_skills"),)}
+    )
+    begun = after(Conversation.begun(spec), Submitted())
+    parent = after(begun, asks(activate(), list_skills("b")), now=NOW + 30)
+    assert parent.status == "waiting"
+    (start,) = last_effects(parent, FORKED, now=NOW + 40)
+    assert isinstance(start, StartChild)
+    approved = after(parent, Decided("1.1", Decision(verdict="approved")), now=NOW + 40)
+    assert start.spec.limits.timeout_s == approved.closes_at - (NOW + 40)

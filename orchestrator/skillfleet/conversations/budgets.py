@@ -135,7 +135,7 @@ def child_limits(parent: Conversation, now: float) -> Limits | None:
     if calls is not None:
         calls = (calls + sum(run.child_calls for run in turn)) // sharers
     update = {
-        "timeout_s": min(limits.timeout_s, max(LEAST_TIMEOUT_S, parent.closes_at - now)),
+        "timeout_s": min(limits.timeout_s, max(LEAST_TIMEOUT_S, parent.time_left(now))),
         "max_tool_calls": calls,
         "max_input_tokens": _share(limits.max_input_tokens, usage.input_tokens, sharers),
         "max_output_tokens": _share(limits.max_output_tokens, usage.output_tokens, sharers),

@@ -148,6 +148,13 @@ class Conversation(ConversationModel):
         closes = self.status == "running" and self.closing is None
         return self.deadline - self.spec.limits.reserve_s if closes else self.deadline
 
+    def time_left(self, now: float) -> float:
+        """Seconds of its own until there is only time for a last turn, as if no person were waited for any more."""
+        rested = max(0.0, now - self.paused_s - self.waiting_since) if self.waiting_since is not None else 0.0
+        limits = self.spec.limits
+        own_s = limits.timeout_s - limits.reserve_s + self.waited_s + rested + self.paused_s
+        return self.spec.created_at + own_s - now
+
     @property
     def dead(self) -> tuple[ToolRun, ...]:
         return tuple(run for run in self.runs if run.dead)
