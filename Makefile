@@ -24,8 +24,12 @@ demo: $(READY) ## one conversation, end to end, on a fleet of its own
 	$(BIN)/skillfleet submit --follow --model scripted:skills/csv-insights/demo.yaml \
 	  "Which species of iris has the longest petals, and by how much?"
 
-test: $(READY) ## every test
-	$(BIN)/python -m pytest
+BESIDE := tests/orchestrator tests/workers tests/contract tests/system
+ALONE := tests/system/test_as_nobody.py
+test: $(READY) ## every test: what mostly waits side by side, what measures or fills the machine alone
+	$(BIN)/python -m pytest -n 3 --dist loadfile $(filter-out tests/system,$(BESIDE))
+	$(BIN)/python -m pytest -n 3 --dist loadfile tests/system $(ALONE:%=--ignore=%)
+	$(BIN)/python -m pytest $(filter-out $(BESIDE) %__pycache__,$(patsubst %/,%,$(wildcard tests/*/))) $(ALONE)
 
 SEEDS ?= 20000
 simulate: $(READY) ## the engine where everything goes wrong, 20 000 seeds (or SEEDS=2000)
