@@ -24,7 +24,7 @@ from skillfleet_workers.wire.presence import live_processes
 from skillfleet_workers.wire.snapshots import Snapshots
 
 ROOT = Path(__file__).parents[2]
-PROVIDERS = ("",)
+PROVIDERS = ("", "anthropic:")
 """How the name of a model chooses the wire format in which it is asked."""
 
 ANSWERING = ([python("print(6 * 7)", "six")], "It is ${six.stdout}.")
@@ -58,6 +58,21 @@ def test_submit_prints_the_json_alone(shared: Shared) -> None:
     model = shared.place.script('```json\n{"n": 42}\n```')
     done = shared.place.cli("submit", "--model", model, "--schema", "number.yaml", "How much?")
     assert (done.returncode, json.loads(done.stdout)) == (0, {"n": 42}), done.stderr
+
+
+def test_the_readme_s_example_asks_either_provider_and_follows_its_reply(shared: Shared) -> None:
+    (shared.place.folder / "number.json").write_text('{"type": "object", "required": ["n"]}')
+    (block,) = re.findall(
+        r"```sh\n(skillfleet submit --follow [^`]*anthropic:[^`]*)```", (ROOT / "README.md").read_text()
+    )
+    for line in block.splitlines():
+        model = shared.provider.plays('{"n": 42}')
+        asked = re.sub(r"(openai|anthropic):\S+", rf"\g<1>:{model}", line)
+        done = shared.place.cli(*shlex.split(asked)[1:])
+        assert (done.returncode, json.loads(done.stdout)) == (0, {"n": 42}), done.stderr
+        (request,) = shared.provider.received(model)
+        assert request.path.endswith("/messages" if "anthropic:" in line else "/chat/completions")
+        assert request.body["stream"]
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

@@ -254,7 +254,9 @@ def calls_table(report: Report) -> Table:
     waiting = {asked.key for asked in report.waiting_for}
     for call in report.tool_calls:
         status = call.status or ("waiting" if call.key in waiting else "running")
-        table.add_row(*_cells(call.key, call.name, call.skill or "", status, call.worker, call.runtime, f"{call.ms:.0f}"))
+        table.add_row(
+            *_cells(call.key, call.name, call.skill or "", status, call.worker, call.runtime, f"{call.ms:.0f}")
+        )
     return table
 
 

@@ -14,13 +14,13 @@ OWN = ("context", "prompt", "follow", "detach", "as_json", "continues", "idempot
 RULES = ("ask", "allow", "deny")
 
 Skill = Annotated[list[str] | None, typer.Option(help="Only this skill (repeatable).")]
-Timeout = Annotated[float | None, typer.Option(help="Seconds of wall time for the conversation.")]
-MaxTurns = Annotated[int | None, typer.Option(help="Most turns.")]
-MaxToolCalls = Annotated[int | None, typer.Option(help="Most tool calls.")]
+Timeout = Annotated[float | None, typer.Option(help="Most seconds of wall time (900).")]
+MaxTurns = Annotated[int | None, typer.Option(help="Most replies of the model (30).")]
+MaxToolCalls = Annotated[int | None, typer.Option(help="Most tool calls that are made.")]
 MaxInputTokens = Annotated[int | None, typer.Option(help="Most tokens that models read.")]
 MaxOutputTokens = Annotated[int | None, typer.Option(help="Most tokens that models write.")]
-MaxCost = Annotated[float | None, typer.Option(help="Most that models cost, by their prices.")]
-Model = Annotated[str, typer.Option(help="A model's name, scripted:FILE, or replay:FILE.")]
+MaxCost = Annotated[float | None, typer.Option(help="Most that models cost, in the currency of their prices.")]
+Model = Annotated[str, typer.Option(help="NAME, openai:NAME, anthropic:NAME, scripted:FILE, or replay:FILE.")]
 System = Annotated[str | None, typer.Option(help="A system prompt of your own.")]
 Tenant = Annotated[str | None, typer.Option(help="For whom; tenants share the fleet alike (default).")]
 Priority = Annotated[int | None, typer.Option(help="1, which comes first, to 10 (5).")]

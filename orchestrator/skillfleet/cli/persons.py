@@ -13,7 +13,7 @@ from .following import Id, Json
 
 CallKey = Annotated[
     str | None,
-    typer.Argument(metavar="[CALL]", help="The call, such as 1.0; else all that wait.", show_default=False),
+    typer.Argument(metavar="[CALL]", help="The key of a call, such as 1.0; else all that wait.", show_default=False),
 ]
 Reason = Annotated[str, typer.Option(help="Why.")]
 
@@ -33,7 +33,9 @@ def deny(conversation_id: Id, call: CallKey = None, reason: Reason = "", as_json
 def answer(
     conversation_id: Id,
     text: Annotated[str, typer.Argument(help="The answer; `-` reads it from stdin.")],
-    call: Annotated[str | None, typer.Option(help="Which question, where there are several.")] = None,
+    call: Annotated[
+        str | None, typer.Option(help="The key of its call, such as 1.0; needed where there are several.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Answer a question of the model's."""
