@@ -66,7 +66,7 @@ def test_the_report_lists_what_every_call_brought_and_keeps_to_itself_where_it_l
     )  # fmt: skip
     told = report(found, NOW).as_json()["artifacts"]
     assert [(one["call"], one["path"], bool(one["digest"])) for one in told] == [
-        ("1.1", "a.png", True), ("2.2", "b.csv", False),
+        ("1.0", "a.png", True), ("2.1", "b.csv", False),
     ]  # fmt: skip
     assert set(told[0]) == {"call", "path", "bytes", "media_type", "digest"}
 
@@ -103,7 +103,7 @@ def test_what_a_child_s_calls_bring_counts_as_its_call_s() -> None:
     assert [(one.path, one.digest[0]) for one in result.artifacts] == [("a.png", "d"), ("b.csv", "d")]
     parent = after(parent, ToolFinished("1.0", "succeeded", CONTENT, "w1", governing=RESEARCH))
     parent = after(parent, ChildFinished("1.0", result.status, result.shown, result.artifacts))
-    assert [(one.call, one.path) for one in artifacts_of(parent)] == [("1.1", "a.png"), ("1.1", "b.csv")]
+    assert [(one.call, one.path) for one in artifacts_of(parent)] == [("1.0", "a.png"), ("1.0", "b.csv")]
     assert shown(parent) == ["a.png"]
 
 
