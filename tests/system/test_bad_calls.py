@@ -1,10 +1,12 @@
 """What a model gets wrong: it is told so readably, and the conversation goes on to its answer."""
 
 import json
+import shutil
 from typing import Any
 
 from tests.system.conftest import Shared
-from tests.system.replies import Call, call, python
+from tests.system.fleet import known_everywhere, wait_for
+from tests.system.replies import SKILL, Call, call, python
 
 MEGABYTE = 1_000_000
 
@@ -50,19 +52,22 @@ def test_unknown_tools_and_skills_are_answered_with_those_there_are(shared: Shar
 def test_paths_out_of_the_skill_are_refused(shared: Shared) -> None:
     secret = shared.place.folder / "secret.txt"
     secret.write_text("not for models")
-    link = shared.place.skills / "lab" / "link.txt"
-    link.symlink_to(secret)
+    linked = shared.place.skills / "linked"  # of its own: lab must not change under the tests that follow
+    linked.mkdir()
+    (linked / "SKILL.md").write_text(SKILL.replace("lab", "linked"))
+    (linked / "link.txt").symlink_to(secret)
+    wait_for(lambda: known_everywhere(shared.place, "linked"), "the workers know it")
     try:
         answers = shown(
             shared,
             call("get_skill", skill_name="../lab"),
             call("read_file_in_skill", skill_name="lab", file_path="../../secret.txt"),
             call("read_file_in_skill", skill_name="lab", file_path=str(secret)),
-            call("read_file_in_skill", skill_name="lab", file_path="link.txt"),
+            call("read_file_in_skill", skill_name="linked", file_path="link.txt"),
             call("run_python_script", skill_name="lab/../lab", script="print(1)"),
         )
     finally:
-        link.unlink()
+        shutil.rmtree(linked)
     assert len(errors(answers)) == 5
     assert "not for models" not in json.dumps(answers)
 
