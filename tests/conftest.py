@@ -12,9 +12,11 @@ import pytest
 from skillfleet.local.redis_server import PrivateRedis
 from skillfleet_workers.wire.connection import FleetSettings, RedisUrls
 
+# What a shell runs in the background ignores these, and so would every plain python that we compare with.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # What a shell runs in the background ignores it, and so would every plain python that we compare with.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 Require = Callable[[bool, str], None]
 
