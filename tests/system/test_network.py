@@ -10,7 +10,7 @@ from tests.system.servers import RedisServer
 
 CONVERSATIONS = 3
 BACK_WITHIN_S = 90.0
-"""Far beyond what it takes (6 s, where nothing else runs), and far below what a connection without a timeout would take
+"""Far beyond what it takes (6 s, where nothing else runs), far below what a connection without a timeout would take
 (15 minutes)."""
 
 
