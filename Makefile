@@ -24,11 +24,13 @@ demo: $(READY) ## one conversation, end to end, on a fleet of its own
 	$(BIN)/skillfleet submit --follow --model scripted:skills/csv-insights/demo.yaml \
 	  "Which species of iris has the longest petals, and by how much?"
 
-BESIDE := tests/orchestrator tests/workers tests/contract tests/system
+QUICK := tests/orchestrator tests/workers tests/contract
+BESIDE := $(QUICK) tests/system tests/conformance
 ALONE := tests/system/test_as_nobody.py
-test: $(READY) ## every test: what mostly waits side by side, what measures or fills the machine alone
-	$(BIN)/python -m pytest -n 3 --dist loadfile $(filter-out tests/system,$(BESIDE))
+test: $(READY) ## every test: what mostly waits side by side, what fills the machine alone
+	$(BIN)/python -m pytest -n 3 --dist loadfile $(QUICK)
 	$(BIN)/python -m pytest -n 3 --dist loadfile tests/system $(ALONE:%=--ignore=%)
+	$(BIN)/python -m pytest -n 3 tests/conformance
 	$(BIN)/python -m pytest $(filter-out $(BESIDE) %__pycache__,$(patsubst %/,%,$(wildcard tests/*/))) $(ALONE)
 
 SEEDS ?= 20000

@@ -128,7 +128,9 @@ def changes(before: Conversation, after: Conversation, effects: list[Effect]) ->
     told += [_child_left(run) for run in after.runs if run.key not in known and _left_its_child(run)]
     waited = {run.key for run in before.runs}
     told += [_asked(run) for run in after.with_persons if run.key not in waited]
-    told += [_call(effect.run) for effect in effects if isinstance(effect, RunTool)]
+    sent = {run.ref for run in before.runs if run.sends}
+    # Of an attempt that is sent once more nobody learns anything: its message may only have been slow.
+    told += [_call(effect.run) for effect in effects if isinstance(effect, RunTool) and effect.run.ref not in sent]
     if any(isinstance(effect, CallModel) for effect in effects):
         told.append(("turn", json.dumps(_turn(after))))
     if after.terminal and not before.terminal:

@@ -19,7 +19,7 @@ from tests.conversation_steps import (
 
 from skillfleet.conversations.engine import step
 from skillfleet.conversations.models import Conversation
-from skillfleet.conversations.moves import CancelRequested, Event, ToolFinished, ToolLost
+from skillfleet.conversations.moves import CancelRequested, Event, ToolFinished, ToolLost, ToolUnstarted
 from skillfleet.events import changes, opening
 
 
@@ -95,6 +95,10 @@ def test_a_call_that_is_given_up_while_others_are_out_is_told_at_once() -> None:
 def test_a_call_that_is_sent_again_is_told_with_its_attempt() -> None:
     ((kind, data),) = told(awaiting_calls(list_skills()), ToolLost("1.0"))
     assert (kind, data["attempt"]) == ("call", 2)
+
+
+def test_of_an_attempt_whose_message_is_sent_once_more_nothing_is_told() -> None:
+    assert kinds(awaiting_calls(list_skills()), ToolUnstarted("1.0")) == []
 
 
 def test_the_end_is_told_with_the_answer_or_the_problem() -> None:
