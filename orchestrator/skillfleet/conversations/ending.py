@@ -5,7 +5,7 @@ import json
 from skillfleet_workers.wire.shown import shown_to_model
 
 from .activations import with_activations
-from .budgets import OUT_OF_TIME, limit_reached, out_of_time, reached, with_last_turn
+from .budgets import OUT_OF_TIME, out_of_time, reached, with_last_turn
 from .limits import Problem
 from .messages import Message
 from .models import Conversation, Status
@@ -63,10 +63,6 @@ def _answer(run: ToolRun) -> Message:
 
 def _unanswered(run: ToolRun) -> str:
     return json.dumps({"status": run.status or "cancelled"})
-
-
-def expire(conversation: Conversation, now: float, limit: str, value: str, option: str) -> Moved:
-    return finish(conversation, "expired", now, conversation.closing or limit_reached(limit, value, option))
 
 
 def finish(conversation: Conversation, status: Status, now: float, problem: Problem | None = None) -> Moved:
