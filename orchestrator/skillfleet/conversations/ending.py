@@ -74,9 +74,9 @@ def finish(conversation: Conversation, status: Status, now: float, problem: Prob
 def without_calls(conversation: Conversation, shown: str = "") -> Moved:
     """What is out is no longer wanted."""
     effects: list[Effect] = [CancelTool(run.key) for run in conversation.out]
-    for run in conversation.out:
-        conversation = replace(conversation, run.model_copy(update={"status": "cancelled", "shown": shown}))
-    return conversation, effects
+    ended = {"status": "cancelled", "shown": shown}
+    runs = tuple(run.model_copy(update=ended) if run.status is None else run for run in conversation.runs)
+    return conversation.model_copy(update={"runs": runs}), effects
 
 
 def replace(conversation: Conversation, changed: ToolRun) -> Conversation:
