@@ -131,10 +131,10 @@ def _model_answered(conversation: Conversation, event: ModelReplied | ModelFaile
         }
     )
     calls = event.message.tool_calls or ()
-    if moved.closing or not calls:
-        moved = moved.model_copy(update={"answer": event.message.content})
     if not calls:
         return answered(moved, event.message.content, now)
+    if moved.closing:
+        moved = moved.model_copy(update={"answer": event.message.content})
     asked = [_run_of(moved, index, call, event) for index, call in enumerate(calls)]
     runs = admitted(moved, without_repeated(moved, asked))
     moved = standing(moved.model_copy(update={"runs": (*moved.runs, *runs)}), now)
