@@ -37,10 +37,8 @@ from .shown_files import ShownFiles
 from .tools.permission import read_rules
 
 
-def models_of(settings: OrchestratorSettings) -> Models:
+def models_of(settings: OrchestratorSettings, known: KnownModels) -> Models:
     """Which model answers a conversation: its own script, an adapter of others, or the provider of the settings."""
-
-    known = known_models(settings)
 
     @lru_cache(maxsize=64)
     def provider(name: str) -> LanguageModel | Problem:
@@ -103,9 +101,10 @@ def make_driver(
         workers,
         catalogs,
     )
+    known = known_models(settings)
     return Driver(
         ledger,
-        models_of(settings),
+        models_of(settings, known),
         calls,
         slots=settings.slots,
         only=only,
@@ -115,7 +114,7 @@ def make_driver(
         description_budget=settings.skill_description_budget,
         queue_timeout_s=settings.queue_timeout_s,
         parallel_calls=settings.parallel_calls,
-        known=known_models(settings),
+        known=known,
         executions=CeleryResults(lambda: make_celery(settings, queue=queue)).execution,
         file=ShownFiles(ArtifactStore.of(settings)).read,
         rules=policy_of(settings),

@@ -13,7 +13,7 @@ from tests.model_server import KEY, ModelServer
 from tests.orchestrator.driver_parts import Workers, running
 from tests.skill_snapshots import Shelf, governing, snapshot
 
-from skillfleet.app import models_of
+from skillfleet.app import known_models, models_of
 from skillfleet.conversations.driver import Driver
 from skillfleet.conversations.memory_calls import MemoryCallLedger
 from skillfleet.conversations.memory_store import MemoryStore
@@ -59,7 +59,8 @@ def driven(ledger: RedisLedger, worker: Activating, server: ModelServer) -> Iter
     settings = OrchestratorSettings.model_construct(
         llm_api_key=SecretStr(KEY), llm_api_base_url=server.base_url, llm_model_name="own"
     )
-    driver = Driver(ledger, models_of(settings), worker, slots=2, catalogs=Shelf(snapshot("pdf", "lab")))
+    models = models_of(settings, known_models(settings))
+    driver = Driver(ledger, models, worker, slots=2, catalogs=Shelf(snapshot("pdf", "lab")))
     with running(driver):
         yield
 
