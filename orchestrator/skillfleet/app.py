@@ -17,7 +17,7 @@ from skillfleet_workers.wire.store import ArtifactStore
 
 from .calls import CeleryCalls
 from .catalogs import Catalogs
-from .conversations.asking import Models
+from .conversations.asking import Asking, Models
 from .conversations.driver import Driver
 from .conversations.limits import Problem
 from .conversations.models import ConversationSpec, Rule
@@ -102,22 +102,25 @@ def make_driver(
         catalogs,
     )
     known = known_models(settings)
+    asking = Asking(
+        models_of(settings, known),
+        catalogs,
+        budget=settings.skill_description_budget,
+        known=known,
+        executions=CeleryResults(lambda: make_celery(settings, queue=queue)).execution,
+        file=ShownFiles(ArtifactStore.of(settings)).read,
+        rules=policy_of(settings),
+    )
     return Driver(
         ledger,
-        models_of(settings, known),
+        asking,
         calls,
         slots=settings.slots,
         only=only,
         grace_s=0 if only is not None else settings.grace_s,
         recovery_s=settings.recovery_s,
-        catalogs=catalogs,
-        description_budget=settings.skill_description_budget,
         queue_timeout_s=settings.queue_timeout_s,
         parallel_calls=settings.parallel_calls,
-        known=known,
-        executions=CeleryResults(lambda: make_celery(settings, queue=queue)).execution,
-        file=ShownFiles(ArtifactStore.of(settings)).read,
-        rules=policy_of(settings),
     )
 
 

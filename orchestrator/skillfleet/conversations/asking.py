@@ -1,6 +1,7 @@
 """Asking a model for its next turn, with the skills that the conversation keeps to."""
 
 import logging
+import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -57,8 +58,8 @@ class Asking:
     def __init__(
         self,
         models: Models,
-        catalogs: Catalogs | None,
-        clock: Callable[[], float],
+        catalogs: Catalogs | None = None,
+        clock: Callable[[], float] = time.monotonic,
         budget: int = DESCRIPTION_BUDGET,
         known: KnownModels | None = None,
         executions: Executions = no_executions,
