@@ -17,7 +17,7 @@ from .errors import BadRequestError
 
 EventType = Literal[
     "submitted", "message", "turn", "call", "asked", "decided", "started", "failed", "returned", "lost", "result",
-    "child", "recorded", "diverged", "paused", "resumed", "ended",
+    "child", "recorded", "diverged", "paused", "resumed", "sent", "handed", "ended",
 ]  # fmt: skip
 LiveType = Literal["progress", "output", "token", "arguments", "again"]
 EntryType = EventType | LiveType
@@ -33,7 +33,9 @@ class Entry:
     the child conversation that works on a call has begun (`status` queued), or has ended; `recorded`: of a recorded
     conversation, what the model was asked for the message that follows; `diverged`: where that is not what was
     recorded, of a replay; `paused`, `resumed`: from
-    here on nothing new is started, or it is again; `ended`: the terminal status, once.
+    here on nothing new is started, or it is again; `sent`: an AgentMessage was, by it (or
+    to it, by the system); `handed`: a call was given messages that had come (`message_ids`); `ended`: the terminal
+    status, once.
 
     Of the live stream, which is bounded and forgets: `progress`: what a call is busy with before its script runs;
     `output`: what its script writes; `token`: what the model says; `arguments`: what it writes into a call;

@@ -36,6 +36,8 @@ class OrchestratorSettings(FleetSettings):
     parallel_calls: int = Field(default=PARALLEL_CALLS, ge=1, le=1000, validation_alias="SKILLFLEET_PARALLEL_CALLS")
     slots: int = Field(default=32, ge=1, le=2000, validation_alias="SKILLFLEET_SLOTS")
     tenant_slots: int = Field(default=0, ge=0, validation_alias="SKILLFLEET_TENANT_SLOTS")
+    history_url: SecretStr | None = Field(default=None, validation_alias="SKILLFLEET_HISTORY_URL")
+    history_days: int = Field(default=0, ge=0, le=36_500, validation_alias="SKILLFLEET_HISTORY_DAYS")
     queue_timeout_s: int = Field(default=120, ge=1, le=7 * 86400, validation_alias="SKILLFLEET_QUEUE_TIMEOUT_SECONDS")
     recovery_s: int = Field(default=10, ge=3, le=3600, validation_alias="SKILLFLEET_RECOVERY_SECONDS")
 

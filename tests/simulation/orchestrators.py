@@ -64,12 +64,13 @@ class SimulatedLedger(MemoryLedger):
         due: float | None,
         sends: Sequence[ToolRun] = (),
         rooms: Rooms = LEAST_ROOMS,
+        taken: Sequence[str] = (),
     ) -> Written | None:
         def act() -> Written | None:
             done = self._place.invariants.written(
                 after.id,
                 fence,
-                partial(self._inner.commit, fence, after, told, due, sends, rooms),
+                partial(self._inner.commit, fence, after, told, due, sends, rooms, taken),
                 lets_go=lambda done: after.terminal or due is not None or not done,
             )
             what = ", ".join(kind for kind, _ in told) or "nothing"

@@ -75,11 +75,12 @@ class SecretiveLedger(MemoryLedger):
         due: float | None,
         sends: Sequence[ToolRun] = (),
         rooms: Rooms = LEAST_ROOMS,
+        taken: Sequence[str] = (),
     ) -> Written | None:
         if after.terminal:
             spec = after.spec.model_copy(update={"parent_call": ""})
             after = after.model_copy(update={"spec": spec})
-        return super().commit(fence, after, told, due, sends, rooms)
+        return super().commit(fence, after, told, due, sends, rooms, taken)
 
 
 class OrphaningLedger(MemoryLedger):
@@ -93,11 +94,12 @@ class OrphaningLedger(MemoryLedger):
         due: float | None,
         sends: Sequence[ToolRun] = (),
         rooms: Rooms = LEAST_ROOMS,
+        taken: Sequence[str] = (),
     ) -> Written | None:
         kept = self._held(after.id, fence)
         if kept is not None and after.terminal:
             kept.calls = {key: replace(record, begun="") for key, record in kept.calls.items()}
-        return super().commit(fence, after, told, due, sends, rooms)
+        return super().commit(fence, after, told, due, sends, rooms, taken)
 
 
 class FickleLedger(MemoryLedger):

@@ -15,6 +15,7 @@ from .lost_calls import tool_unheard
 from .messages import ToolCall
 from .models import Conversation
 from .moves import (
+    BackoffOver,
     CallModel,
     CancelRequested,
     CancelTool,
@@ -25,6 +26,7 @@ from .moves import (
     Effect,
     Event,
     Finish,
+    MailCame,
     ModelFailed,
     ModelReplied,
     Paused,
@@ -38,6 +40,8 @@ from .moves import (
     ToolHandedBack,
     ToolLost,
     ToolUnstarted,
+    Unposted,
+    WaitOver,
 )
 from .parallel import with_sent
 from .persons import decided, nobody_answered, standing
@@ -73,10 +77,10 @@ def _moved(conversation: Conversation, event: Event, now: float) -> Moved:
             return _paused_or_resumed(conversation, event, now)
         case CancelRequested():
             return finish(conversation, "cancelled", now, Problem(code="cancelled", message="Cancelled."))
-        case TimeShort():
-            return time_short(conversation)
-        case DeadlinePassed():
-            return _too_late(conversation, now)
+        case TimeShort() | DeadlinePassed():
+            return time_short(conversation) if isinstance(event, TimeShort) else _too_late(conversation, now)
+        case MailCame() | WaitOver() | Unposted() | BackoffOver():
+            return conversation, []
 
 
 def wanted(conversation: Conversation, effects: list[Effect]) -> list[Effect]:

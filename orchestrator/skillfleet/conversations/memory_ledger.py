@@ -7,6 +7,7 @@ from skillfleet_workers.wire.contract import CallRef
 from skillfleet_workers.wire.keys import LIVE_ENDED_S
 
 from ..events import Entry, Told, in_order, opening
+from ..subagents.mailbox import AgentMessage, Delivered
 from .ledger import (
     FORMAT,
     LEASE_S,
@@ -26,7 +27,7 @@ from .memory_children import ask_to_end, begin_child, end_family
 from .memory_control import decide, pause, resume
 from .memory_places import heal, release, send, vacate
 from .memory_store import Kept, MemoryStore
-from .models import Conversation, ConversationSpec
+from .models import Conversation, ConversationSpec, Status
 from .runs import Decision, ToolRun
 from .schedule import LEAST_ROOMS, RESEND_AFTER_S, Rooms
 
@@ -119,6 +120,7 @@ class MemoryLedger:
         due: float | None,
         sends: Sequence[ToolRun] = (),
         rooms: Rooms = LEAST_ROOMS,
+        taken: Sequence[str] = (),
     ) -> Written | None:
         store = self._store
         with store.changed:
@@ -272,6 +274,18 @@ class MemoryLedger:
 
         with self._store.changed:
             return self._store.changed.wait_for(has, timeout=wait_s)
+
+    def deliver(self, message: AgentMessage, root: str, call: CallRef | None = None) -> Delivered:
+        raise NotImplementedError
+
+    def subscribe(self, conversation_id: str, pattern: str, root: str, call: CallRef | None = None) -> Delivered:
+        raise NotImplementedError
+
+    def states(self, conversation_ids: Sequence[str]) -> dict[str, Status]:
+        raise NotImplementedError
+
+    def sent(self, after: str, wait_s: float) -> list[tuple[str, AgentMessage]]:
+        raise NotImplementedError
 
     def awake_s(self) -> float:
         return self._store.clock() - self._store.awake_since

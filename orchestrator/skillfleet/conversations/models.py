@@ -7,6 +7,7 @@ from pydantic import JsonValue
 from skillfleet_workers.wire.contract import DEFAULT_PRIORITY, DEFAULT_TENANT, Governing, UsedSkill
 from skillfleet_workers.wire.files import StoredFile
 
+from ..subagents.models import AgentSpec, ChildRun
 from .limits import ConversationModel, Divergence, Limits, Problem, Usage
 from .messages import Message, ToolDefinition
 from .recorded import Asked
@@ -42,6 +43,9 @@ class ConversationSpec(ConversationModel):
     `files`: what was handed in with it, for its scripts. `rules`: what the submitter wants to be asked about, in
     order. `answer_schema`: the JSON Schema that the answer has to fit. `model` `replay:NAME`: the replies of a
     recorded conversation, which is in `script`. `record`: what its model is asked is told in its events.
+
+    `root`: the conversation at the top of its tree, empty: itself; messages go between those of one tree. `agent`: of
+    a subagent. `subagents`: it may begin some, and send messages.
     """
 
     id: str
@@ -62,6 +66,9 @@ class ConversationSpec(ConversationModel):
     rules: tuple[Rule, ...] = ()
     answer_schema: dict[str, Any] | None = None
     record: bool = False
+    root: str = ""
+    agent: AgentSpec | None = None
+    subagents: bool = False
     tenant: str = DEFAULT_TENANT
     priority: int = DEFAULT_PRIORITY
     idempotency_key: str = ""
@@ -81,7 +88,8 @@ class Conversation(ConversationModel):
     `corrections`: how often the model was told that its answer does not fit the schema; `data`: the answer that does.
     `waited_s`: how long it has waited for a person, which is not held against it; `waiting_since`: since when it
     does, by a clock that stands while it is paused. `divergences`: of a replay; `asked`: of one that is recorded,
-    what its model was asked last."""
+    what its model was asked last. `children`: the conversations that its calls began, in their order. `started_at`:
+    when it began, None: not yet."""
 
     spec: ConversationSpec
     status: Status = "queued"
@@ -105,6 +113,8 @@ class Conversation(ConversationModel):
     waiting_since: float | None = None
     divergences: tuple[Divergence, ...] = ()
     asked: Asked | None = None
+    children: tuple[ChildRun, ...] = ()
+    started_at: float | None = None
     paused_s: float = 0.0
     dropped: int = 0
 
@@ -117,6 +127,10 @@ class Conversation(ConversationModel):
     @property
     def id(self) -> str:
         return self.spec.id
+
+    @property
+    def root(self) -> str:
+        return self.spec.root or self.id
 
     @property
     def terminal(self) -> bool:
@@ -178,7 +192,7 @@ class Conversation(ConversationModel):
     @property
     def unsent(self) -> tuple[ToolRun, ...]:
         """Of those, the ones that wait until others have come back."""
-        return tuple(run for run in self.out if not run.sends and not run.asks)
+        return tuple(run for run in self.out if not (run.sends or run.asks or run.own))
 
     @property
     def with_children(self) -> tuple[ToolRun, ...]:

@@ -7,6 +7,7 @@ from skillfleet_workers.wire.contract import Effects, Governing, ScriptTool, Use
 from skillfleet_workers.wire.execution import Artifact
 from skillfleet_workers.wire.published import Snapshot
 
+from ..subagents.mailbox import AgentMessage, Mail
 from .limits import Divergence, Problem, Usage
 from .messages import Message
 from .models import ConversationSpec, Rule, Status
@@ -72,8 +73,9 @@ class ChildAwaited:
 
 @dataclass(frozen=True, slots=True)
 class ChildFinished:
-    """The call's child has ended: what the call has come to by that, the files that the child's calls brought, what
-    the child has used, with its own children, and how many calls they made."""
+    """The child that the call `key` began has ended (`ended`: its terminal status): what a call that waits for it
+    has come to by that, the files that the child's calls brought, what the child has used, with its own children, and
+    how many calls they made."""
 
     key: str
     status: str
@@ -81,6 +83,37 @@ class ChildFinished:
     artifacts: tuple[Artifact, ...] = ()
     usage: Usage = field(default_factory=Usage)
     calls: int = 0
+    ended: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MailCame:
+    """Messages that the call `key` waits for are there: those that it takes, in the order in which it is shown
+    them."""
+
+    key: str
+    mail: tuple[Mail, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitOver:
+    """The time is up for which the call waited for children, or for messages."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unposted:
+    """The ledger has not said what became of what the call sends, or subscribes to."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class BackoffOver:
+    """The call's script failed a while ago, and is run again now."""
+
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +188,10 @@ Event = (
     | ToolFinished
     | ChildAwaited
     | ChildFinished
+    | MailCame
+    | WaitOver
+    | Unposted
+    | BackoffOver
     | ToolUnstarted
     | ToolFailed
     | ToolLost
@@ -187,6 +224,29 @@ class StartChild:
 
 
 @dataclass(frozen=True, slots=True)
+class Deliver:
+    """What the call sends; the ledger tells it what became of it. To do it twice is harmless."""
+
+    key: str
+    message: AgentMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe:
+    """From here on the conversation is sent what is published under topics that fit the pattern; likewise."""
+
+    key: str
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class TakeMail:
+    """These stand in the transcript now: they leave the mailbox with the commit."""
+
+    mail: tuple[Mail, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CancelTool:
     """The call's result is no longer wanted: its worker sees that the conversation has ended, and kills it. Its child
     is cancelled with the commit."""
@@ -199,4 +259,4 @@ class Finish:
     status: Status
 
 
-Effect = CallModel | RunTool | StartChild | CancelTool | Finish
+Effect = CallModel | RunTool | StartChild | Deliver | Subscribe | TakeMail | CancelTool | Finish

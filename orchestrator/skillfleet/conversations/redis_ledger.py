@@ -15,9 +15,11 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.calls import parse_records
 from skillfleet_workers.wire.connection import RedisUrls
+from skillfleet_workers.wire.contract import CallRef
 from skillfleet_workers.wire.lua import lua
 
 from ..events import Entry, Told, in_order, opening
+from ..subagents.mailbox import AgentMessage, Delivered
 from .acceptance import ON_DISK_WITHIN_MS, REPLICATED_WITHIN_MS, check_replicated, on_disk
 from .ledger import (
     FORMAT,
@@ -31,7 +33,7 @@ from .ledger import (
     Nothing,
     Written,
 )
-from .models import Conversation, ConversationSpec
+from .models import Conversation, ConversationSpec, Status
 from .persons import asked_for, decided_entry
 from .redis_kept import KeptInRedis
 from .retention import forget_expired
@@ -160,6 +162,7 @@ class RedisLedger(KeptInRedis):
         due: float | None,
         sends: Sequence[ToolRun] = (),
         rooms: Rooms = LEAST_ROOMS,
+        taken: Sequence[str] = (),
     ) -> Written | None:
         name, apart = after.id, stored_apart(after).items()
         done, *released = self._commit(
@@ -177,6 +180,18 @@ class RedisLedger(KeptInRedis):
         if done and due is not None:
             self._written.note(after, fence)
         return Written(tuple(released)) if done else None
+
+    def deliver(self, message: AgentMessage, root: str, call: CallRef | None = None) -> Delivered:
+        raise NotImplementedError
+
+    def subscribe(self, conversation_id: str, pattern: str, root: str, call: CallRef | None = None) -> Delivered:
+        raise NotImplementedError
+
+    def states(self, conversation_ids: Sequence[str]) -> dict[str, Status]:
+        raise NotImplementedError
+
+    def sent(self, after: str, wait_s: float) -> list[tuple[str, AgentMessage]]:
+        raise NotImplementedError
 
     def awake_s(self) -> float:
         try:

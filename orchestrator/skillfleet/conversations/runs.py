@@ -18,6 +18,7 @@ from skillfleet_workers.wire.execution import Artifact
 from skillfleet_workers.wire.files import StoredFile
 from skillfleet_workers.wire.shown import shown_to_model
 
+from ..subagents.mailbox import Listening
 from .limits import ConversationModel, Usage
 
 SHOWN_IMAGES = 8
@@ -73,6 +74,9 @@ class ToolRun(ConversationModel):
     conversation that carries it out, where it forks.
     `asks`: what it waits for a person for, before it is sent or instead of that, until that is known: then it is its
     `decision`.
+    `own`: the orchestrator makes it, and no worker is asked; `begun`: it has done its part, and waits: for the
+    children that the calls `awaits` (their keys) began, for messages (`listens`), until `until` at the latest (by a
+    clock that stands while the conversation is paused, seconds since the epoch); or for the ledger's word.
     `artifacts`: the files that it brought. `refused`: the code of the ToolError that stands in its place where the
     engine would not make it. `child_usage`, `child_calls`: what its child has used, and how many calls it made.
     `shown`, `request` and `governing` are dropped once they stand in the transcript."""
@@ -101,6 +105,11 @@ class ToolRun(ConversationModel):
     refused: str = ""
     child_usage: Usage = Usage()
     child_calls: int = 0
+    own: bool = False
+    begun: bool = False
+    awaits: tuple[str, ...] = ()
+    until: float | None = None
+    listens: Listening | None = None
 
     @property
     def key(self) -> str:

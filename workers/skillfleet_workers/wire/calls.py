@@ -23,7 +23,7 @@ class CallResult(WireModel):
     """What the ledger keeps of a call: its status, what the model is shown, what people see of it, and the
     `tools` that it brings: the scripts of a skill that was read. `used`: the skill that it was about; `governing`:
     the skill that it activated; `artifacts`: the files that it brought. Of a child conversation: `usage`, what it and
-    its own children have used of models, and how many `calls` they made."""
+    its own children have used of models, and how many `calls` they made; `ended`: its terminal status."""
 
     status: str
     shown: str
@@ -37,10 +37,11 @@ class CallResult(WireModel):
     artifacts: tuple[Artifact, ...] = ()
     usage: dict[str, float] = Field(default_factory=dict)
     calls: int = 0
+    ended: str = ""
 
     def told(self, key: str) -> dict[str, Any]:
         """What followers see of it."""
-        unseen = {"shown", "tools", "used", "governing", "artifacts", "usage", "calls"}
+        unseen = {"shown", "tools", "used", "governing", "artifacts", "usage", "calls", "ended"}
         return {"key": key, **self.model_dump(mode="json", exclude=unseen)}
 
     def told_of_failure(self, key: str) -> dict[str, Any]:
@@ -62,7 +63,8 @@ class CallRecord:
     its worker lost, or could not begin, and `said` why. `sent_at`: when it was last given a place in the tool queue,
     0: it waits for one. `route`: which workers it is for, empty: all. `begun`: the id of the child conversation that
     works on it, once it was accepted; `child`: what the call has come to by its end. `decision`: what a person has
-    said of it, empty: nothing; JSON that is the orchestrator's own.
+    said of it, empty: nothing; JSON that is the orchestrator's own. `posted`: what became of the message that it
+    sends, or of its subscription, likewise.
     """
 
     attempt: int
@@ -80,6 +82,7 @@ class CallRecord:
     child: CallResult | None = None
     route: str = ""
     decision: str = ""
+    posted: str = ""
 
 
 def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
@@ -103,6 +106,7 @@ def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
             child=CallResult.model_validate_json(child) if child else None,
             route=fields.get(f"{key}:route", ""),
             decision=fields.get(f"{key}:decision", ""),
+            posted=fields.get(f"{key}:posted", ""),
         )
     return found
 

@@ -30,13 +30,33 @@ def calls(conversation_id: str) -> str:
     `:sent` (when it got its place in the tool queue), `:effects`, `:failed`, `:failures`, `:returned`, `:lost`,
     `:said`, `:route` (where it is not ''), `:result` (JSON of a CallResult), `:begun` (the id of the child that works
     on it), `:child` (JSON of a CallResult: what it has come to by the child's end), `:decision` (JSON of what a
-    person has said of it), where KEY is CallRef.key."""
+    person has said of it), `:posted` (JSON of a Delivered), where KEY is CallRef.key."""
     return f"{PREFIX}:{{{conversation_id}}}:calls"
 
 
 def end(conversation_id: str) -> str:
     """Stream of one entry, written with the terminal status: who only waits for the end reads this."""
     return f"{PREFIX}:{{{conversation_id}}}:end"
+
+
+def mailbox(conversation_id: str) -> str:
+    """Stream: messages that wait for a subagent, `message` the JSON of an AgentMessage; what was read is deleted."""
+    return f"{PREFIX}:{{{conversation_id}}}:mailbox"
+
+
+def posted(conversation_id: str) -> str:
+    """Hash, of the tree under its root: message_id to what became of it (JSON of a Delivered)."""
+    return f"{PREFIX}:{{{conversation_id}}}:posted"
+
+
+def topics(conversation_id: str) -> str:
+    """Hash, of the tree under its root: `CONVERSATION PATTERN` to when it subscribed (ms since the epoch)."""
+    return f"{PREFIX}:{{{conversation_id}}}:topics"
+
+
+def requests(conversation_id: str) -> str:
+    """Hash, of a subagent: correlation_id of a request that waits for its answer to `REQUESTER EXPIRES_MS`."""
+    return f"{PREFIX}:{{{conversation_id}}}:requests"
 
 
 def blob(conversation_id: str, digest: str) -> str:
@@ -96,6 +116,16 @@ class FleetKeys:
     def control(self) -> str:
         """Channel (publish and subscribe): the id of a conversation whose running calls are no longer wanted."""
         return f"{PREFIX}:control:{self.fleet}"
+
+    @property
+    def messages(self) -> str:
+        """Stream, bounded: every message that was delivered; for people to watch."""
+        return f"{PREFIX}:messages:{self.fleet}"
+
+    @property
+    def unarchived(self) -> str:
+        """Sorted set: conversation id by when it was accepted (ms since the epoch), until all of it is archived."""
+        return f"{PREFIX}:unarchived:{self.fleet}"
 
     def idempotency(self, tenant: str, key: str) -> str:
         """String: the id of the tenant's conversation that was submitted with this key. No fleet and no tenant has a

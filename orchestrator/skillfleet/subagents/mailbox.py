@@ -1,0 +1,112 @@
+"""Messages between subagents (seed 002), and the rules of what may be sent (pure)."""
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, JsonValue, model_validator
+
+from skillfleet_workers.wire.uuids import is_uuid4
+
+from ..conversations.limits import ConversationModel
+
+SYSTEM = "system"
+"""The sender of what people and SkillFleet itself send."""
+
+DEFAULT_TTL_S = 60
+MAX_TTL_S = 3600
+DEFAULT_PRIORITY = 5
+MAX_PAYLOAD_BYTES = 32_768
+MAX_MAILBOX = 256
+"""Most messages that wait in one mailbox."""
+
+MAX_SUBSCRIPTIONS = 20
+"""Most topics that one subagent hears."""
+
+MAX_TOPIC_CHARS = 200
+TOPIC = r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*"
+PATTERN = r"(\*|[A-Za-z0-9_-]+)(\.(\*|[A-Za-z0-9_-]+))*"
+"""What is subscribed to: a topic, in which `*` stands for one word; as the last one, for one or more."""
+
+
+class MessageType(StrEnum):
+    EVENT = "event"
+    REQUEST = "request"
+    RESPONSE = "response"
+    ERROR = "error"
+
+
+def _uuid(value: str) -> str:
+    if not is_uuid4(value):
+        raise ValueError("is no UUID of version 4")
+    return value
+
+
+def _small(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    size = len(json.dumps(value, ensure_ascii=False).encode())
+    if size > MAX_PAYLOAD_BYTES:
+        raise ValueError(f"has {size} bytes, and a message at most {MAX_PAYLOAD_BYTES}")
+    return value
+
+
+Uuid = Annotated[str, AfterValidator(_uuid)]
+
+
+class AgentMessage(ConversationModel):
+    """Seed 002's Message. `sender_id`, `recipient_id`: ids of conversations, or SYSTEM. `topic`: of a broadcast, None
+    of a direct one. `timestamp`: when it was delivered, seconds since the epoch by the ledger's clock; 0.0: not yet.
+    `ttl`: seconds from then on, after which it is delivered to nobody. `priority`: 1 comes first. `correlation_id`:
+    of a request and of what answers it."""
+
+    message_id: Uuid
+    sender_id: str = Field(min_length=1)
+    message_type: MessageType
+    payload: Annotated[dict[str, JsonValue], AfterValidator(_small)]
+    topic: str | None = Field(default=None, pattern=f"^{TOPIC}$", max_length=MAX_TOPIC_CHARS)
+    recipient_id: str | None = None
+    timestamp: float = 0.0
+    ttl: int = Field(default=DEFAULT_TTL_S, ge=1, le=MAX_TTL_S)
+    priority: int = Field(default=DEFAULT_PRIORITY, ge=1, le=10)
+    correlation_id: Uuid | None = None
+
+    @model_validator(mode="after")
+    def _addressed(self) -> Self:
+        if (self.topic is None) == (self.recipient_id is None):
+            raise ValueError("needs either a topic or a recipient_id")
+        if self.topic is not None and self.message_type != MessageType.EVENT:
+            raise ValueError(f"a {self.message_type} needs a recipient_id; only events have a topic")
+        if self.message_type in (MessageType.REQUEST, MessageType.RESPONSE) and self.correlation_id is None:
+            raise ValueError(f"a {self.message_type} needs a correlation_id")
+        return self
+
+    @property
+    def expires_at(self) -> float:
+        return self.timestamp + self.ttl
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """A message in a mailbox; `place`: where, for who takes it out."""
+
+    place: str
+    message: AgentMessage
+
+
+Refused = Literal["unknown_recipient", "recipient_ended", "mailbox_full", "no_such_request", "too_many_subscriptions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """What became of a message, or of a subscription: `to` how many mailboxes it went, or why to none (`refused`)."""
+
+    to: int = 0
+    refused: Refused | None = None
+
+
+class Listening(ConversationModel):
+    """What a call waits for: messages that fit (`topic` a pattern, `correlation_id`), at most `limit` of them."""
+
+    limit: int = 10
+    topic: str | None = None
+    correlation_id: str | None = None

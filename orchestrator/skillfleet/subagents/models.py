@@ -1,0 +1,86 @@
+"""Subagents (seed 002): what one is told when it begins, what its parent keeps of it, and the states it goes through.
+
+A Subagent is a conversation that another one began, or one that runs skills without a model."""
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field, JsonValue, field_validator
+
+from skillfleet_workers.wire.execution import Artifact
+
+from ..conversations.limits import ConversationModel, Usage
+
+MAX_NAME_CHARS = 100
+MAX_METADATA_KEYS = 20
+MAX_ERROR_CHARS = 1000
+
+
+class AgentState(StrEnum):
+    """Seed 002's lifecycle states."""
+
+    IDLE = "idle"
+    RUNNING = "running"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+class ChainStep(ConversationModel):
+    """A skill that a chain runs. `script`: its path in the skill; `parameters`: the skill's parameters_schema;
+    `after`: the skills whose outputs it can use, and which have to succeed first; `inputs`: values of its parameters,
+    in which the text `${SKILL.path.to.0.value}` stands for what that step has come to; `topic`: its events are
+    published as TOPIC.complete and TOPIC.failed, empty: nobody is told."""
+
+    skill: str
+    version: str = ""
+    script: str = ""
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    after: tuple[str, ...] = ()
+    inputs: dict[str, JsonValue] = Field(default_factory=dict)
+    topic: str = ""
+
+
+class AgentSpec(ConversationModel):
+    """What a subagent is, besides its conversation. `skill`: the one that it was assigned, without a model of its
+    own: then `steps` says what is run, in an order in which each comes after those that it needs; `params`: for the
+    skill, as they were given."""
+
+    name: str = Field(default="", max_length=MAX_NAME_CHARS)
+    skill: str = ""
+    params: dict[str, JsonValue] = Field(default_factory=dict)
+    steps: tuple[ChainStep, ...] = ()
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
+
+    @field_validator("metadata")
+    @classmethod
+    def _few_keys(cls, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        if len(value) > MAX_METADATA_KEYS:
+            raise ValueError(f"has at most {MAX_METADATA_KEYS} keys, not {len(value)}")
+        return value
+
+
+class ChildRun(ConversationModel):
+    """What a conversation keeps of one that it began. `key`: of the call that began it; `id`: the child's;
+    `request`: what it is to do, until it is known to have begun. `status`: its terminal one, empty: it has not ended.
+    `succeeded`, `shown`, `artifacts`: what a call that waits for it comes to by that; `usage`, `calls`: what it and
+    its own children have used. `unwanted`: it was told to end, and nobody waits for it any more."""
+
+    key: str
+    id: str
+    name: str = ""
+    skill: str = ""
+    request: dict[str, Any] = Field(default_factory=dict)
+    begun: bool = False
+    status: str = ""
+    succeeded: bool = False
+    shown: str = ""
+    artifacts: tuple[Artifact, ...] = ()
+    usage: Usage = Usage()
+    calls: int = 0
+    unwanted: bool = False
+
+    @property
+    def open(self) -> bool:
+        """It is to be heard of."""
+        return not self.status and not self.unwanted
