@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skillfleet.app import make_ledger
+from skillfleet.conversations.asking import Asking
 from skillfleet.conversations.driver import Driver
 from skillfleet.conversations.limits import Limits, Problem
 from skillfleet.conversations.messages import FunctionCall, Message, ToolCall
@@ -130,7 +131,7 @@ def _turns(folder: Path, count: int) -> list[Turn]:
     settings = bench_settings(folder)
     with Fleet(settings):
         ledger = make_ledger(settings)
-        driver = Driver(ledger, _chosen, _AtOnce(CallLedger(ledger.client)), slots=1)
+        driver = Driver(ledger, Asking(_chosen), _AtOnce(CallLedger(ledger.client)), slots=1)
         limits = Limits(max_turns=count + 1, timeout_s=86400)
         spec = ConversationSpec(id=new_id(), opening=opening("Go on."), tools=all_definitions(), limits=limits)
         ledger.submit(spec)

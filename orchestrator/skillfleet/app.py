@@ -17,7 +17,7 @@ from skillfleet_workers.wire.store import ArtifactStore
 
 from .calls import CeleryCalls
 from .catalogs import Catalogs
-from .conversations.asking import Models
+from .conversations.asking import Asking, Models
 from .conversations.driver import Driver
 from .conversations.limits import Problem
 from .conversations.models import ConversationSpec, Rule
@@ -37,10 +37,8 @@ from .shown_files import ShownFiles
 from .tools.permission import read_rules
 
 
-def models_of(settings: OrchestratorSettings) -> Models:
+def models_of(settings: OrchestratorSettings, known: KnownModels) -> Models:
     """Which model answers a conversation: its own script, an adapter of others, or the provider of the settings."""
-
-    known = known_models(settings)
 
     @lru_cache(maxsize=64)
     def provider(name: str) -> LanguageModel | Problem:
@@ -103,22 +101,26 @@ def make_driver(
         workers,
         catalogs,
     )
+    known = known_models(settings)
+    asking = Asking(
+        models_of(settings, known),
+        catalogs,
+        budget=settings.skill_description_budget,
+        known=known,
+        executions=CeleryResults(lambda: make_celery(settings, queue=queue)).execution,
+        file=ShownFiles(ArtifactStore.of(settings)).read,
+        rules=policy_of(settings),
+    )
     return Driver(
         ledger,
-        models_of(settings),
+        asking,
         calls,
         slots=settings.slots,
         only=only,
         grace_s=0 if only is not None else settings.grace_s,
         recovery_s=settings.recovery_s,
-        catalogs=catalogs,
-        description_budget=settings.skill_description_budget,
         queue_timeout_s=settings.queue_timeout_s,
         parallel_calls=settings.parallel_calls,
-        known=known_models(settings),
-        executions=CeleryResults(lambda: make_celery(settings, queue=queue)).execution,
-        file=ShownFiles(ArtifactStore.of(settings)).read,
-        rules=policy_of(settings),
     )
 
 

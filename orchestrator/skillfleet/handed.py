@@ -1,15 +1,16 @@
 """Files that a person hands in with a conversation: found, checked and described, before anything is stored."""
 
-import hashlib
 import io
 import stat
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import IO, Any
 
+from skillfleet_workers.wire.blob_reader import BlobReader
 from skillfleet_workers.wire.files import (
     IMAGE_TYPES,
     MAX_IMAGE_BYTES,
@@ -17,7 +18,6 @@ from skillfleet_workers.wire.files import (
     MAX_INPUT_FILES,
     StoredFile,
 )
-from skillfleet_workers.wire.media_types import HEAD_BYTES, media_type_of
 from skillfleet_workers.wire.printable import printable
 from skillfleet_workers.wire.shown import is_text
 
@@ -139,12 +139,8 @@ def _read(path: Path, state: tuple[int, ...]) -> StoredFile:
         return _described(path.name, stream)
 
 
-def _described(name: str, stream: io.BufferedReader | io.BytesIO) -> StoredFile:
-    media_type = media_type_of(name, stream.read(HEAD_BYTES))
-    size = stream.seek(0, io.SEEK_END)
-    stream.seek(0)
-    digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return StoredFile(name=name, digest=digest, bytes=size, media_type=media_type)
+def _described(name: str, stream: IO[bytes]) -> StoredFile:
+    return BlobReader(stream, sys.maxsize).read().described(name)
 
 
 def _check(option: str, file: StoredFile) -> None:

@@ -14,6 +14,7 @@ from typing import Any, get_args
 import pytest
 from tests.orchestrator.driver_parts import running
 
+from skillfleet.conversations.asking import Asking
 from skillfleet.conversations.driver import Driver
 from skillfleet.conversations.ledger import FORMAT, Claim
 from skillfleet.conversations.models import Conversation
@@ -96,7 +97,7 @@ class Worker:
 
 @contextmanager
 def driving(ledger: RedisLedger, worker: Worker) -> Iterator[None]:
-    driver = Driver(ledger, lambda spec: ScriptedModel.of(spec.script or {}), worker, slots=1)
+    driver = Driver(ledger, Asking(lambda spec: ScriptedModel.of(spec.script or {})), worker, slots=1)
     with running(driver):
         yield
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from queue import Empty, Queue
 
-from skillfleet.conversations.asking import Catalogs
+from skillfleet.conversations.asking import Asking, Catalogs
 from skillfleet.conversations.driver import Driver
 from skillfleet.conversations.limits import Problem
 from skillfleet.conversations.memory_calls import MemoryCallLedger
@@ -146,7 +146,7 @@ class Place:
                 return ScriptedModel.of(spec.script)
             return model(spec) if callable(model) else model
 
-        driver = Driver(ledger or self.ledger, models, self.workers, slots=slots, only=only, catalogs=catalogs)
+        driver = Driver(ledger or self.ledger, Asking(models, catalogs), self.workers, slots=slots, only=only)
         with running(driver, self.wake):
             yield driver
 

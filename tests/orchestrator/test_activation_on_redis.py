@@ -13,7 +13,8 @@ from tests.model_server import KEY, ModelServer
 from tests.orchestrator.driver_parts import Workers, running
 from tests.skill_snapshots import Shelf, governing, snapshot
 
-from skillfleet.app import models_of
+from skillfleet.app import known_models, models_of
+from skillfleet.conversations.asking import Asking
 from skillfleet.conversations.driver import Driver
 from skillfleet.conversations.memory_calls import MemoryCallLedger
 from skillfleet.conversations.memory_store import MemoryStore
@@ -59,7 +60,8 @@ def driven(ledger: RedisLedger, worker: Activating, server: ModelServer) -> Iter
     settings = OrchestratorSettings.model_construct(
         llm_api_key=SecretStr(KEY), llm_api_base_url=server.base_url, llm_model_name="own"
     )
-    driver = Driver(ledger, models_of(settings), worker, slots=2, catalogs=Shelf(snapshot("pdf", "lab")))
+    asking = Asking(models_of(settings, known_models(settings)), Shelf(snapshot("pdf", "lab")))
+    driver = Driver(ledger, asking, worker, slots=2)
     with running(driver):
         yield
 

@@ -9,6 +9,7 @@ import redis
 from tests.conversation_steps import NOW, call, make_spec
 from tests.orchestrator.driver_parts import PATIENCE_S, HeldModel, Place
 
+from skillfleet.conversations.asking import Asking
 from skillfleet.conversations.driver import Driver
 from skillfleet.conversations.ledger import Claim, Nothing, Written
 from skillfleet.conversations.memory_ledger import MemoryLedger
@@ -40,7 +41,7 @@ class Asks(HeldModel):
 @contextmanager
 def ending(place: Place, model: HeldModel, grace_s: float = PATIENCE_S) -> Iterator[Driver]:
     """A driver that has been asked to end while its model thinks; it has ended when the block is left."""
-    driver = Driver(place.ledger, lambda spec: model, place.workers, slots=2, grace_s=grace_s)
+    driver = Driver(place.ledger, Asking(lambda spec: model), place.workers, slots=2, grace_s=grace_s)
     thread = threading.Thread(target=driver.run)
     thread.start()
     place.ledger.submit(make_spec())

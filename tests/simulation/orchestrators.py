@@ -6,6 +6,7 @@ from typing import Any
 
 import redis
 
+from skillfleet.conversations.asking import Asking
 from skillfleet.conversations.driver import IDLE_S, Driver
 from skillfleet.conversations.ledger import LEASE_S, Accepted, Claim, Ledger, Nothing, Written
 from skillfleet.conversations.limits import Problem
@@ -154,14 +155,12 @@ class Orchestrator:
         self._leaving = False
         self._fences: dict[Fibre, int] = {}
         self._ledger: Ledger = SimulatedLedger(place, self.process, inner)
-        self.driver = driver(
-            self._ledger,
-            partial(SimulatedModel, self),
-            self,
-            slots=place.slots,
-            clock=lambda: place.world.now - started,
-            parallel_calls=PARALLEL,
-        )
+
+        def clock() -> float:
+            return place.world.now - started
+
+        asking = Asking(partial(SimulatedModel, self), clock=clock)
+        self.driver = driver(self._ledger, asking, self, slots=place.slots, clock=clock, parallel_calls=PARALLEL)
         self.driver.make_room()
         self.process.spawn(self._run)
         self.process.spawn(self._keep_leases)

@@ -26,6 +26,7 @@ from tests.simulation.stories import (
 from tests.simulation.weather import Weather
 from tests.simulation.world import Process, World
 
+from skillfleet.conversations.asking import Asking
 from skillfleet.conversations.driver import Driver
 from skillfleet.conversations.ledger import LEASE_S, Claim
 from skillfleet.conversations.limits import Problem
@@ -66,7 +67,9 @@ class Machine(RuleBasedStateMachine):
         self.place = Place(self.world, Weather(), store, Invariants(store, ROOM), room=ROOM)
         self.ledger, self.calls = MemoryLedger(store), MemoryCallLedger(store)
         doored = DeafLedger(self.place, Process(self.world, "o"), MemoryLedger(store))
-        self.driver = Driver(doored, Writer, self, slots=1000, clock=self.world.clock, parallel_calls=PARALLEL)
+        clock = self.world.clock
+        asking = Asking(Writer, clock=clock)
+        self.driver = Driver(doored, asking, self, slots=1000, clock=clock, parallel_calls=PARALLEL)
         self.driver.make_room()
         self.taken: list[Claim] = []
         self.hints: list[CallMessage] = []

@@ -1,6 +1,7 @@
 """Asking a model for its next turn, with the skills that the conversation keeps to."""
 
 import logging
+import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -16,6 +17,7 @@ from ..tools.catalog import catalog_of
 from ..tools.definitions import offered
 from .budgets import output_left
 from .limits import Problem, Usage
+from .messages import ToolDefinition
 from .models import Conversation, ConversationSpec, Rule
 from .moves import DeadlinePassed, Event, ModelFailed, ModelReplied, TimeShort
 from .outputs import Executions, no_executions, outputs_for
@@ -57,8 +59,8 @@ class Asking:
     def __init__(
         self,
         models: Models,
-        catalogs: Catalogs | None,
-        clock: Callable[[], float],
+        catalogs: Catalogs | None = None,
+        clock: Callable[[], float] = time.monotonic,
         budget: int = DESCRIPTION_BUDGET,
         known: KnownModels | None = None,
         executions: Executions = no_executions,
@@ -130,7 +132,9 @@ class Asking:
         times = 0
         while True:
             shown = conversation.model_copy(update={"trimmed": place})
-            request = self._request(shown, catalog, give_up - self._clock(), facts)
+            # Once more is trimmed, there may be use for read_output.
+            shown_tools = tools if place == conversation.trimmed else offered(shown, activates=bool(catalog))
+            request = self._request(shown, shown_tools, catalog, give_up - self._clock(), facts)
             answer = model.reply(request, hear)
             if not (isinstance(answer, Problem) and answer.code == CONTEXT_EXCEEDED) or times == MOST_TRIMS:
                 return shown, request, answer
@@ -139,12 +143,19 @@ class Asking:
             if place is None:
                 return shown, request, answer
 
-    def _request(self, conversation: Conversation, catalog: str, left_s: float, facts: ModelFacts) -> ModelRequest:
+    def _request(
+        self,
+        conversation: Conversation,
+        tools: tuple[ToolDefinition, ...],
+        catalog: str,
+        left_s: float,
+        facts: ModelFacts,
+    ) -> ModelRequest:
         schema = conversation.spec.answer_schema
         output = output_left(conversation)
         return ModelRequest(
             messages=with_catalog(with_newest_images(as_shown(conversation)), catalog, schema),
-            tools=offered(conversation, activates=bool(catalog)),
+            tools=tools,
             timeout_s=max(0.001, left_s),
             may_call=conversation.closing is None,
             max_output_tokens=output if output is not None and output < facts.max_output else None,

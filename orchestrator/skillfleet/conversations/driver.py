@@ -10,17 +10,14 @@ from dataclasses import replace
 import redis
 
 from ..events import changes
-from ..llm.base import no_files
-from ..llm.facts import KnownModels
-from ..settings import DESCRIPTION_BUDGET, PARALLEL_CALLS
-from .asking import Asking, Catalogs, Models
+from ..settings import PARALLEL_CALLS
+from .asking import Asking
 from .children import start_children
 from .ending import pending
 from .engine import step, wanted
 from .ledger import Claim, Ledger
-from .models import Conversation, Rule
+from .models import Conversation
 from .moves import CallModel, Effect, RunTool
-from .outputs import Executions, no_executions
 from .schedule import QUEUE_TIMEOUT_S, RECOVERY_S, Sight, lease_s, lost_after_s, next_due, observe
 from .sending import LOOK_S, Calls, Sending
 from .telling import Telling
@@ -39,7 +36,7 @@ class Driver:
     def __init__(
         self,
         ledger: Ledger,
-        models: Models,
+        asking: Asking,
         calls: Calls,
         *,
         slots: int,
@@ -47,17 +44,10 @@ class Driver:
         grace_s: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
         recovery_s: float = RECOVERY_S,
-        catalogs: Catalogs | None = None,
-        description_budget: int = DESCRIPTION_BUDGET,
         queue_timeout_s: float = QUEUE_TIMEOUT_S,
         parallel_calls: int = PARALLEL_CALLS,
-        known: KnownModels | None = None,
-        executions: Executions = no_executions,
-        file: Callable[[str], bytes | None] = no_files,
-        rules: tuple[Rule, ...] = (),
     ) -> None:
-        self._ledger, self._only, self._parallel = ledger, only, parallel_calls
-        self._asking = Asking(models, catalogs, clock, description_budget, known, executions, file=file, rules=rules)
+        self._ledger, self._asking, self._only, self._parallel = ledger, asking, only, parallel_calls
         self._sending, self._telling = Sending(ledger, calls, clock), Telling(ledger)
         self._grace_s, self._clock = grace_s, clock
         self._recovery_s, self._queue_timeout_s = recovery_s, queue_timeout_s

@@ -5,7 +5,7 @@ import json
 from skillfleet_workers.wire.shown import shown_to_model
 
 from .activations import with_activations
-from .budgets import OUT_OF_TIME, limit_reached, out_of_time, reached, with_last_turn
+from .budgets import OUT_OF_TIME, out_of_time, reached, with_last_turn
 from .limits import Problem
 from .messages import Message
 from .models import Conversation, Status
@@ -65,10 +65,6 @@ def _unanswered(run: ToolRun) -> str:
     return json.dumps({"status": run.status or "cancelled"})
 
 
-def expire(conversation: Conversation, now: float, limit: str, value: str, option: str) -> Moved:
-    return finish(conversation, "expired", now, conversation.closing or limit_reached(limit, value, option))
-
-
 def finish(conversation: Conversation, status: Status, now: float, problem: Problem | None = None) -> Moved:
     stopped, effects = without_calls(conversation)
     ended = answer_calls(stopped).model_copy(update={"status": status, "finished_at": now, "error": problem})
@@ -78,9 +74,9 @@ def finish(conversation: Conversation, status: Status, now: float, problem: Prob
 def without_calls(conversation: Conversation, shown: str = "") -> Moved:
     """What is out is no longer wanted."""
     effects: list[Effect] = [CancelTool(run.key) for run in conversation.out]
-    for run in conversation.out:
-        conversation = replace(conversation, run.model_copy(update={"status": "cancelled", "shown": shown}))
-    return conversation, effects
+    ended = {"status": "cancelled", "shown": shown}
+    runs = tuple(run.model_copy(update=ended) if run.status is None else run for run in conversation.runs)
+    return conversation.model_copy(update={"runs": runs}), effects
 
 
 def replace(conversation: Conversation, changed: ToolRun) -> Conversation:

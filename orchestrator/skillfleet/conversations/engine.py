@@ -8,8 +8,8 @@ from ..tools.dispatch import ActiveAgain, Dispatch, OwnCall, dispatch
 from ..tools.own import READ_OUTPUT
 from ..tools.permission import denied_by_policy, permission
 from .answers import answered
-from .budgets import admitted
-from .ending import Moved, close_turn, expire, finish, pending, time_short
+from .budgets import admitted, out_of_time
+from .ending import Moved, close_turn, finish, pending, time_short
 from .limits import Problem
 from .lost_calls import tool_unheard
 from .messages import ToolCall
@@ -104,7 +104,7 @@ def _begin(conversation: Conversation, event: Submitted) -> Moved:
 def _too_late(conversation: Conversation, now: float) -> Moved:
     if conversation.waiting_since is not None:
         return nobody_answered(conversation, now)
-    return expire(conversation, now, "timeout", f"{conversation.spec.limits.timeout_s:g} s", "--timeout")
+    return finish(conversation, "expired", now, conversation.closing or out_of_time(conversation.spec.limits))
 
 
 def _paused_or_resumed(conversation: Conversation, event: Paused | Resumed, now: float) -> Moved:
@@ -135,10 +135,10 @@ def _model_answered(conversation: Conversation, event: ModelReplied | ModelFaile
         }
     )
     calls = event.message.tool_calls or ()
-    if moved.closing or not calls:
-        moved = moved.model_copy(update={"answer": event.message.content})
     if not calls:
         return answered(moved, event.message.content, now)
+    if moved.closing:
+        moved = moved.model_copy(update={"answer": event.message.content})
     asked = [_run_of(moved, index, call, event) for index, call in enumerate(calls)]
     runs = admitted(moved, without_repeated(moved, asked))
     moved = standing(moved.model_copy(update={"runs": (*moved.runs, *runs)}), now)

@@ -87,9 +87,9 @@ def nobody_answered(conversation: Conversation, now: float) -> Moved:
     value = f"{conversation.spec.limits.wait_s:g} s of waiting for a person"
     problem = limit_reached("no_answer_from_person", value, "--person-timeout")
     stopped, effects = without_calls(conversation, shown_to_model(STOPPED))
-    for run in conversation.with_persons:
-        in_vain = {"status": "cancelled", "shown": shown_to_model(NO_ANSWER)}
-        stopped = replace(stopped, run.model_copy(update=in_vain))
+    asked, in_vain = {run.key for run in conversation.with_persons}, {"shown": shown_to_model(NO_ANSWER)}
+    runs = tuple(run.model_copy(update=in_vain) if run.key in asked else run for run in stopped.runs)
+    stopped = stopped.model_copy(update={"runs": runs})
     moved = with_last_turn(answer_calls(standing(stopped, now)), problem)
     return moved, [*effects, *pending(moved)]
 

@@ -153,10 +153,10 @@ def observe(conversation: Conversation, records: Records, sight: Sight) -> list[
     events = list(_control(conversation, sight))
     for run in conversation.out:
         record = records.get(run.key)
-        if run in conversation.unsent:
-            continue
         if run.asks:
             events += _word_on(run, record)
+        elif not run.sends:
+            continue
         elif not sight.pause and conversation.status == "paused" and not _started(run, record):
             # Its message may have come to a worker meanwhile, which was told to leave it.
             events.append(ToolUnstarted(run.key))

@@ -1,6 +1,8 @@
 """Anthropic's Messages."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Unpack
 
 from pydantic import SecretStr
 
@@ -9,9 +11,8 @@ from .anthropic_request import body_of
 from .anthropic_stream import read_stream
 from .base import Hear, ModelReply, ModelRequest
 from .failures import Failure
-from .provider import ATTEMPT_S, DEFAULT_MAX_RETRIES, NO_OTHERS, ProviderModel, Wire, misconfigured, readable
+from .provider import NO_OTHERS, Patience, ProviderModel, provider_model, readable
 from .sse import events
-from .without import Without
 
 MAX_OUTPUT_TOKENS = 8192
 
@@ -24,29 +25,13 @@ def anthropic_model(
     streaming: bool = True,
     vision: bool = True,
     max_output_tokens: int = MAX_OUTPUT_TOKENS,
-    max_retries: int = DEFAULT_MAX_RETRIES,
-    backoff_s: float = 0.5,
-    attempt_s: float = ATTEMPT_S,
     named: Mapping[str, str] = NO_OTHERS,
+    **patience: Unpack[Patience],
 ) -> ProviderModel:
     """`base_url`: with or without the `/v1` that the SDK adds. `max_output_tokens`: of a reply, where the request
     names none; the provider wants to be told."""
-    key, base_url = api_key.get_secret_value().strip(), base_url.strip()
-
-    def connect() -> Wire:
-        return AnthropicWire(key, base_url, model, streaming=streaming, max_output_tokens=max_output_tokens)
-
-    wrong = misconfigured(key, base_url, model)
-    without = Without(images=not vision)
-    return ProviderModel(
-        connect,
-        wrong,
-        without=without,
-        named=named,
-        max_retries=max_retries,
-        backoff_s=backoff_s,
-        attempt_s=attempt_s,
-    )
+    wire = partial(AnthropicWire, streaming=streaming, max_output_tokens=max_output_tokens)
+    return provider_model(wire, api_key, base_url, model, vision=vision, named=named, **patience)
 
 
 class AnthropicWire:

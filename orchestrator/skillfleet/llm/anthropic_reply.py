@@ -1,7 +1,6 @@
 """One of Anthropic's Messages, read into a ModelReply (pure)."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 from pydantic import ValidationError
@@ -10,7 +9,7 @@ from ..conversations.limits import Usage
 from ..conversations.messages import Message
 from .base import ModelReply
 from .failures import NEVER, Failure, context_exceeded, malformed, of_status, refused
-from .replies import MOST_CALLS, Sent, Text, calls_of, count, misshapen, not_json, too_many_calls
+from .replies import MOST_CALLS, Sent, Text, calls_of, count, misshapen, parsed, too_many_calls
 
 STATUS_OF_ERROR = {
     "invalid_request_error": 400,
@@ -45,10 +44,9 @@ class _Sent(Sent):
 
 def read_reply(body: bytes, messages: tuple[Message, ...]) -> ModelReply | Failure:
     """`messages`: the transcript that is being answered; the reply's call ids are new in it."""
-    try:
-        document = json.loads(body)
-    except (ValueError, RecursionError):
-        return not_json(body)
+    document = parsed(body)
+    if isinstance(document, Failure):
+        return document
     if isinstance(document, dict) and document.get("error"):
         return error_in_body(document["error"], body)
     return read_document(document, messages)
@@ -64,7 +62,7 @@ def read_document(document: object, messages: tuple[Message, ...]) -> ModelReply
         return refused(_why(sent))
     if sent.stop_reason == "pause_turn":
         return malformed("it pauses for a tool of the provider's own, which nobody offered", retries=NEVER)
-    text = "".join(block.text for block in sent.content if block.type == "text")
+    text = _text(sent)
     called = [block for block in sent.content if block.type == "tool_use"]
     if len(called) > MOST_CALLS:
         return too_many_calls()
@@ -88,12 +86,11 @@ def _silence(stop_reason: str | None) -> Failure:
 
 def _why(sent: _Sent) -> str:
     details = sent.stop_details if isinstance(sent.stop_details, dict) else {}
-    said = "".join(_texts(sent))
-    return str(details.get("explanation") or said or "the provider's classifiers withheld the reply")
+    return str(details.get("explanation") or _text(sent) or "the provider's classifiers withheld the reply")
 
 
-def _texts(sent: _Sent) -> Iterator[str]:
-    return (block.text for block in sent.content if block.type == "text")
+def _text(sent: _Sent) -> str:
+    return "".join(block.text for block in sent.content if block.type == "text")
 
 
 def _arguments(sent: Any) -> str:

@@ -1,6 +1,8 @@
 """Any provider that speaks OpenAI's Chat Completions."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Unpack
 
 from pydantic import SecretStr
 
@@ -9,9 +11,8 @@ from .failures import Failure
 from .openai_reply import read_reply
 from .openai_request import body_of
 from .openai_stream import read_stream
-from .provider import ATTEMPT_S, DEFAULT_MAX_RETRIES, NO_OTHERS, ProviderModel, Wire, misconfigured, readable
+from .provider import NO_OTHERS, Patience, ProviderModel, provider_model, readable
 from .sse import events, lines
-from .without import Without
 
 
 def openai_model(
@@ -21,27 +22,11 @@ def openai_model(
     *,
     streaming: bool = True,
     vision: bool = True,
-    max_retries: int = DEFAULT_MAX_RETRIES,
-    backoff_s: float = 0.5,
-    attempt_s: float = ATTEMPT_S,
     named: Mapping[str, str] = NO_OTHERS,
+    **patience: Unpack[Patience],
 ) -> ProviderModel:
-    key, base_url = api_key.get_secret_value().strip(), base_url.strip()
-
-    def connect() -> Wire:
-        return OpenAIWire(key, base_url, model, streaming=streaming)
-
-    wrong = misconfigured(key, base_url, model)
-    without = Without(images=not vision)
-    return ProviderModel(
-        connect,
-        wrong,
-        without=without,
-        named=named,
-        max_retries=max_retries,
-        backoff_s=backoff_s,
-        attempt_s=attempt_s,
-    )
+    wire = partial(OpenAIWire, streaming=streaming)
+    return provider_model(wire, api_key, base_url, model, vision=vision, named=named, **patience)
 
 
 class OpenAIWire:

@@ -1,6 +1,5 @@
 """A chat completion, as providers really send it, read into a ModelReply (pure)."""
 
-import json
 import re
 from typing import Any
 
@@ -10,7 +9,7 @@ from ..conversations.limits import Usage
 from ..conversations.messages import Message
 from .base import ModelReply
 from .failures import NEVER, Failure, malformed, of_status, refused
-from .replies import MOST_CALLS, Sent, Text, calls_of, count, misshapen, not_json, too_many_calls
+from .replies import MOST_CALLS, Sent, Text, calls_of, count, misshapen, parsed, too_many_calls
 
 
 class _Function(Sent):
@@ -41,10 +40,9 @@ class _Completion(Sent):
 
 def read_reply(body: bytes, messages: tuple[Message, ...]) -> ModelReply | Failure:
     """`messages`: the transcript that is being answered; the reply's call ids are new in it."""
-    try:
-        document = json.loads(body)
-    except (ValueError, RecursionError):
-        return not_json(body)
+    document = parsed(body)
+    if isinstance(document, Failure):
+        return document
     if isinstance(document, dict) and document.get("error") and not document.get("choices"):
         return error_in_body(document["error"], body)
     return read_document(document, messages)

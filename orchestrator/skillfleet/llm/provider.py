@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Protocol
+from typing import Protocol, TypedDict, Unpack
 from urllib.parse import urlsplit
+
+from pydantic import SecretStr
 
 from ..conversations.limits import Problem
 from . import failures
@@ -146,6 +148,30 @@ class ProviderModel:
             if self._wire is None:
                 self._wire = self._connect()
             return self._wire
+
+
+class Patience(TypedDict, total=False):
+    """How often and how long a provider is tried; what is left out is as a ProviderModel has it."""
+
+    max_retries: int
+    backoff_s: float
+    attempt_s: float
+
+
+def provider_model(
+    wire: Callable[[str, str, str], Wire],
+    api_key: SecretStr,
+    base_url: str,
+    model: str,
+    *,
+    vision: bool,
+    named: Mapping[str, str],
+    **patience: Unpack[Patience],
+) -> ProviderModel:
+    """`wire`: of a key, an address and a model. `vision`: it can be shown images."""
+    to = api_key.get_secret_value().strip(), base_url.strip(), model
+    without = Without(images=not vision)
+    return ProviderModel(lambda: wire(*to), misconfigured(*to), without=without, named=named, **patience)
 
 
 def misconfigured(key: str, base_url: str, model: str) -> Problem | None:

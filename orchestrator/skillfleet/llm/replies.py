@@ -64,8 +64,12 @@ def too_many_calls() -> Failure:
     return malformed(f"it makes more than {MOST_CALLS} tool calls")
 
 
-def not_json(body: bytes) -> Failure:
-    return malformed(f"it is not JSON: {body[:80].decode('utf-8', 'replace')!r}")
+def parsed(body: bytes) -> object:
+    """The document; a Failure: it is none."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return malformed(f"it is not JSON: {body[:80].decode('utf-8', 'replace')!r}")
 
 
 def misshapen(wrong: ValidationError) -> Failure:

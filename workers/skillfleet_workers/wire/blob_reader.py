@@ -4,7 +4,8 @@ import hashlib
 from collections.abc import Iterator
 from typing import IO
 
-from .media_types import HEAD_BYTES
+from .files import StoredFile
+from .media_types import HEAD_BYTES, media_type_of
 
 PIECE_BYTES = 1 << 20
 
@@ -45,3 +46,8 @@ class BlobReader:
         for _ in self.pieces():
             pass
         return self
+
+    def described(self, name: str, media_type: str | None = None) -> StoredFile:
+        """What was read. `media_type` None: what it is by its name and its beginning."""
+        found = media_type or media_type_of(name, self.head)
+        return StoredFile(name=name, digest=self.digest, bytes=self.bytes, media_type=found)

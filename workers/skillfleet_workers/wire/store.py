@@ -17,7 +17,6 @@ from .artifacts import MAX_BYTES, STORE
 from .blob_reader import BlobReader, TooLargeError
 from .connection import FleetSettings, expanded
 from .files import StoredFile
-from .media_types import media_type_of
 from .shown import short
 from .store_places import DRAFT, YOUNG_S, Folder, Place
 
@@ -64,17 +63,17 @@ class ArtifactStore:
     def put(self, path: Path, name: str, media_type: str | None = None) -> StoredFile:
         """A copy of the file. Raises: also FileTooLargeError, and OSError where it cannot be read."""
         with path.open("rb") as file, self._told(name):
-            return _stored(self._place.add(BlobReader(file, MAX_BYTES)), name, media_type)
+            return self._place.add(BlobReader(file, MAX_BYTES)).described(name, media_type)
 
     def put_bytes(self, content: bytes, name: str, media_type: str | None = None) -> StoredFile:
         """Raises: also FileTooLargeError."""
         with self._told(name):
-            return _stored(self._place.add(BlobReader(io.BytesIO(content), MAX_BYTES)), name, media_type)
+            return self._place.add(BlobReader(io.BytesIO(content), MAX_BYTES)).described(name, media_type)
 
     def adopt(self, path: Path, name: str, media_type: str | None = None) -> StoredFile:
         """As `put`, of a file that nobody changes any more: it is read-only then, and need not be copied."""
         with self._told(name):
-            return _stored(self._place.adopt(path, MAX_BYTES), name, media_type)
+            return self._place.adopt(path, MAX_BYTES).described(name, media_type)
 
     def read(self, digest: str, limit: int = MAX_BYTES) -> bytes | None:
         """None: it is not there (any more), or has more than `limit` bytes."""
@@ -157,11 +156,6 @@ def is_digest(text: str) -> bool:
 
 def _draft_beside(target: Path) -> Path:
     return target.with_name(f"{DRAFT}{secrets.token_hex(16)}")
-
-
-def _stored(source: BlobReader, name: str, media_type: str | None) -> StoredFile:
-    found = media_type or media_type_of(name, source.head)
-    return StoredFile(name=name, digest=source.digest, bytes=source.bytes, media_type=found)
 
 
 def _folder(path: str) -> Path:
