@@ -5,7 +5,7 @@ from skillfleet_workers.wire.shown import shown_to_model
 
 from ..settings import PARALLEL_CALLS
 from ..tools.dispatch import ActiveAgain, Dispatch, OwnCall, dispatch
-from ..tools.own import READ_OUTPUT
+from ..tools.own import ASK_USER, READING
 from ..tools.permission import denied_by_policy, permission
 from .answers import answered
 from .budgets import admitted, out_of_time
@@ -43,6 +43,7 @@ from .moves import (
     Unposted,
     WaitOver,
 )
+from .own_calls import own_told, with_begun
 from .parallel import with_sent
 from .persons import decided, nobody_answered, standing
 from .recorded import with_divergences
@@ -57,8 +58,9 @@ def step(conversation: Conversation, event: Event, now: float, parallel: int = P
     if conversation.terminal:
         return conversation, []
     moved, effects = _moved(conversation, event, now)
-    sent, sends = with_sent(moved, parallel, now)
-    return sent, [*effects, *sends]
+    begun, begins = with_begun(moved, now)
+    sent, sends = with_sent(begun, parallel, now)
+    return sent, [*effects, *begins, *sends]
 
 
 def _moved(conversation: Conversation, event: Event, now: float) -> Moved:
@@ -69,7 +71,7 @@ def _moved(conversation: Conversation, event: Event, now: float) -> Moved:
             return _model_answered(conversation, event, now)
         case ToolFinished() | ChildAwaited() | ChildFinished():
             return call_told(conversation, event, now)
-        case ToolUnstarted() | ToolFailed() | ToolLost() | ToolHandedBack():
+        case ToolUnstarted() | BackoffOver() | ToolFailed() | ToolLost() | ToolHandedBack():
             return tool_unheard(conversation, event, now)
         case Decided():
             return decided(conversation, event, now)
@@ -79,8 +81,8 @@ def _moved(conversation: Conversation, event: Event, now: float) -> Moved:
             return finish(conversation, "cancelled", now, Problem(code="cancelled", message="Cancelled."))
         case TimeShort() | DeadlinePassed():
             return time_short(conversation) if isinstance(event, TimeShort) else _too_late(conversation, now)
-        case MailCame() | WaitOver() | Unposted() | BackoffOver():
-            return conversation, []
+        case MailCame() | WaitOver() | Unposted():
+            return own_told(conversation, event, now)
 
 
 def wanted(conversation: Conversation, effects: list[Effect]) -> list[Effect]:
@@ -150,16 +152,18 @@ def _run_of(conversation: Conversation, index: int, call: ToolCall, event: Model
     base = ToolRun(ref=ref, tool_call_id=call.id, name=call.function.name)
     meant = dispatch(call.function, conversation, event.snapshot)
     verdict = permission(base.name, meant, conversation, event.rules)
+    asks = "approval" if verdict == "ask" else ""
     match denied_by_policy(base.name) if verdict == "deny" else meant:
         case Dispatch(spec, request):
             tool = "" if spec.tool == base.name else spec.tool
-            asks = "approval" if verdict == "ask" else ""
             return base.model_copy(update={"tool": tool, "request": request, "asks": asks})
-        case OwnCall(own, request) if own is READ_OUTPUT:
+        case OwnCall(own, request) if own in READING:
             read = {"request": request, "status": "succeeded", "shown": event.outputs.get(index, "")}
             return base.model_copy(update=read)
-        case OwnCall(_, request):
+        case OwnCall(own, request) if own is ASK_USER:
             return base.model_copy(update={"request": request, "asks": "answer"})
+        case OwnCall(_, request):
+            return base.model_copy(update={"request": request, "own": True, "asks": asks})
         case ActiveAgain(request, governing, shown):
             answered = {"request": request, "status": "succeeded", "shown": shown, "governing": governing}
             return base.model_copy(update=answered)

@@ -5,7 +5,7 @@ from skillfleet_workers.wire.shown import shown_to_model
 
 from .ending import Moved, replace
 from .models import Conversation
-from .moves import RunTool, ToolFailed, ToolFinished, ToolHandedBack, ToolLost, ToolUnstarted
+from .moves import BackoffOver, RunTool, ToolFailed, ToolFinished, ToolHandedBack, ToolLost, ToolUnstarted
 from .runs import ToolRun
 from .told_calls import tool_finished, with_worker
 
@@ -32,13 +32,15 @@ UNRUNNABLE = POISON.model_copy(
 
 
 def tool_unheard(
-    conversation: Conversation, event: ToolUnstarted | ToolFailed | ToolLost | ToolHandedBack, now: float
+    conversation: Conversation,
+    event: ToolUnstarted | BackoffOver | ToolFailed | ToolLost | ToolHandedBack,
+    now: float,
 ) -> Moved:
     run = with_worker(conversation, event.key)
     if run is None or conversation.status == "paused":
         return conversation, []
     match event:
-        case ToolUnstarted():
+        case ToolUnstarted() | BackoffOver():
             return _send_again(conversation, run, 0, now)
         case ToolFailed():
             return _send_again(conversation, run.model_copy(update={"losses": 0}), 1, now)

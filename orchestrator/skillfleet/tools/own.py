@@ -120,5 +120,8 @@ SUBSCRIBE = OwnTool("subscribe", SubscribeTopic)
 RECEIVE = OwnTool("receive_messages", ReceiveMessages)
 
 SPAWNING = (SPAWN, AWAIT, LIST_SUBAGENTS, CANCEL_SUBAGENT)
+READING = (READ_OUTPUT, LIST_SUBAGENTS)
+"""What they bring is found when the model has called them, and they wait for nothing."""
+
 MESSAGING = (SEND_MESSAGE, PUBLISH, SUBSCRIBE, RECEIVE)
 OWN_TOOLS = {own.tool: own for own in (READ_OUTPUT, ASK_USER, *SPAWNING, *MESSAGING)}
