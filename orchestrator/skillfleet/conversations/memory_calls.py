@@ -73,7 +73,7 @@ class MemoryCallLedger:
             if record.failures < retries:
                 return self._failed(kept, ref, record, result)
             kept.calls[ref.key] = replace(record, result=result)
-            store.tell(kept, "result", result.told(ref.key))
+            store.tell(kept, "result", result.told(ref))
             news = result.forks or bool(kept.position.unsent)
             kept.news = kept.fence if news else kept.news
             if news or kept.all_in():
