@@ -103,17 +103,21 @@ messages = Table(
 )
 
 # How many executions that have ended took about so long: what counts and percentiles are made of. Every execution is
-# counted once, in the transaction that first writes its end. `bucket`: of durations (buckets.py).
+# counted once in each of its cells (spans.py), in the transaction that first writes its end. `bucket`: of durations
+# (buckets.py).
 execution_stats = Table(
     "execution_stats",
     metadata,
+    # Empty: of all tenants together.
     Column("tenant", Text, primary_key=True),
+    # How many days it sums up, from `day` on: UTC, on which executions ended.
+    Column("span", Integer, primary_key=True, autoincrement=False),
+    Column("day", Date, primary_key=True),
     Column("skill_name", Text, primary_key=True),
     Column("skill_version", Text, primary_key=True),
-    # UTC, on which it ended.
-    Column("day", Date, primary_key=True),
     Column("bucket", Integer, primary_key=True, autoincrement=False),
     Column("count", BigInteger, nullable=False),
     Column("failed", BigInteger, nullable=False),
     Column("timeout", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
 )
