@@ -12,7 +12,9 @@ ALL_TENANTS = ""
 SPANS = (1, 8, 64, 512)
 """Days, each a multiple of the one before."""
 
-_LONGEST = SPANS[-1]
+SPANS_OF_ONE = (1, 64)
+"""Of one tenant, which has fewer executions."""
+
 _FIRST, _LAST = date.min.toordinal(), date.max.toordinal()
 
 
@@ -36,7 +38,7 @@ class Stretch:
 
 def cells_of(tenant: str, day: date) -> tuple[Cell, ...]:
     """All that an execution of this tenant is counted in, which ended on this day."""
-    return tuple(Cell(whose, span, span_start(span, day)) for whose in (ALL_TENANTS, tenant) for span in SPANS)
+    return tuple(Cell(whose, span, span_start(span, day)) for whose in (ALL_TENANTS, tenant) for span in _spans(whose))
 
 
 def span_start(span: int, day: date) -> date:
@@ -45,11 +47,16 @@ def span_start(span: int, day: date) -> date:
     return date.fromordinal(max(_FIRST, ordinal - ordinal % span))
 
 
-def stretches(since: date | None = None, until: date | None = None) -> tuple[Stretch, ...]:
+def stretches(tenant: str, since: date | None = None, until: date | None = None) -> tuple[Stretch, ...]:
     """Few that cover these days, both of them included, and no other; of all there are by default."""
+    spans = _spans(tenant)
     begin = 0 if since is None else since.toordinal()
-    end = (_LAST // _LONGEST + 1) * _LONGEST if until is None else until.toordinal() + 1
-    return tuple(_cover(begin, end, SPANS))
+    end = (_LAST // spans[-1] + 1) * spans[-1] if until is None else until.toordinal() + 1
+    return tuple(_cover(begin, end, spans))
+
+
+def _spans(tenant: str) -> tuple[int, ...]:
+    return SPANS if tenant == ALL_TENANTS else SPANS_OF_ONE
 
 
 def _cover(begin: int, end: int, spans: tuple[int, ...]) -> Iterator[Stretch]:
