@@ -38,6 +38,7 @@ conversations = Table(
     Column("archived_to", Words, nullable=False),
     Index(None, "state"),
     Index(None, "created_at"),
+    Index(None, "completed_at"),
     Index(None, "parent_id"),
     Index(None, "root_id"),
 )
@@ -74,9 +75,13 @@ executions = Table(
     Column("retry_count", Integer, nullable=False),
     Column("worker", Words, nullable=False),
     Column("runtime", Words, nullable=False),
-    Index(None, "agent_id"),
-    Index(None, "skill_name"),
-    Index(None, "status"),
+    # Each begins with a column that is asked for, goes on in the order of the answers, and has what else may be asked:
+    # what does not fit is passed over without a look at its row.
+    Index(None, "agent_id", "started_at"),
+    Index("ix_executions_skill", "skill_name", "started_at", "status", "tenant", "skill_version"),
+    Index("ix_executions_tenant", "tenant", "started_at", "status", "skill_version"),
+    Index("ix_executions_version", "skill_version", "started_at", "status"),
+    Index("ix_executions_status", "status", "started_at", "tenant", "skill_version"),
     Index(None, "started_at"),
 )
 
@@ -103,17 +108,21 @@ messages = Table(
 )
 
 # How many executions that have ended took about so long: what counts and percentiles are made of. Every execution is
-# counted once, in the transaction that first writes its end. `bucket`: of durations (buckets.py).
+# counted once in each of its cells (spans.py), in the transaction that first writes its end. `bucket`: of durations
+# (buckets.py).
 execution_stats = Table(
     "execution_stats",
     metadata,
+    # Empty: of all tenants together.
     Column("tenant", Words, primary_key=True),
+    # How many days it sums up, from `day` on: UTC, on which executions ended.
+    Column("span", Integer, primary_key=True, autoincrement=False),
+    Column("day", Date, primary_key=True),
     Column("skill_name", Words, primary_key=True),
     Column("skill_version", Words, primary_key=True),
-    # UTC, on which it ended.
-    Column("day", Date, primary_key=True),
     Column("bucket", Integer, primary_key=True, autoincrement=False),
     Column("count", BigInteger, nullable=False),
     Column("failed", BigInteger, nullable=False),
     Column("timeout", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
 )
