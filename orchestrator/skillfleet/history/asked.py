@@ -88,7 +88,9 @@ def moment_of(name: str, given: object, now: datetime) -> datetime:
             return given.astimezone(UTC) if given.tzinfo else given.replace(tzinfo=UTC)
     except (ValueError, OverflowError):  # no date, or one before the calendar begins
         pass
-    raise BadRequestError(f"{name}: {given!r} is no time; write 2026-03-01, 2026-03-01T12:30Z, or how long ago: 2h, 7d")
+    raise BadRequestError(
+        f"{name}: {given!r} is no time; write 2026-03-01, 2026-03-01T12:30Z, or how long ago: 2h, 7d"
+    )
 
 
 def duration_of(name: str, text: str) -> timedelta:

@@ -38,7 +38,9 @@ class Stretch:
 
 def cells_of(tenant: str, day: date) -> tuple[Cell, ...]:
     """All that an execution of this tenant is counted in, which ended on this day."""
-    return tuple(Cell(whose, span, span_start(span, day)) for whose in (ALL_TENANTS, tenant) for span in _spans(whose))
+    return tuple(
+        Cell(whose, span, span_start(span, day)) for whose in (ALL_TENANTS, tenant) for span in _spans(whose)
+    )
 
 
 def span_start(span: int, day: date) -> date:
