@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from ..errors import BadRequestError
 from .records import ExecutionStatus
@@ -103,7 +103,7 @@ def duration_of(name: str, text: str) -> timedelta:
     return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
-def _status(given: object) -> ExecutionStatus:
+def _status(given: Any) -> ExecutionStatus:
     try:
         return ExecutionStatus(given)
     except ValueError:
