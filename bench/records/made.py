@@ -1,18 +1,15 @@
 """Executions as a busy fleet leaves them behind in a year: a few skills and tenants have most of them."""
 
 import random
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from skillfleet.history.buckets import bucket_of
-from skillfleet.history.columns import day_of
+from skillfleet.history.counting import sums_of
 from skillfleet.history.records import execution_id
-from skillfleet.history.spans import cells_of
 
 SKILLS, VERSIONS, TENANTS = 50, ("1.0.0", "1.1.0", "2.0.0"), 20
 STATUSES = {"success": 90, "failed": 8, "timeout": 2}
@@ -22,18 +19,16 @@ CALLS_EACH = 5
 DAYS = 365
 LAST = datetime(2026, 7, 1, tzinfo=UTC)
 FIRST = LAST - timedelta(days=DAYS)
-COUNTS = ("count", "failed", "timeout")
+COUNTED_BY = ("tenant", "skill_name", "skill_version", "status", "completed_at", "duration_ms")
 
 
 @dataclass
 class Made:
-    """Of `count` executions. `sums`: the rows of the statistics, once all executions were made."""
-
     count: int
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.count)
-        self._cells: Counter[tuple[date, str, str, str, int, str]] = Counter()
+        self._ended: list[tuple[Any, ...]] = []
 
     @cached_property
     def skills(self) -> Sequence[str]:
@@ -59,7 +54,7 @@ class Made:
         status = self._random.choices([*STATUSES], [*STATUSES.values()])[0]
         ms = round(self._random.lognormvariate(4 + skill % 7, 0.6))
         ended = started + timedelta(milliseconds=ms)
-        self._cells[(day_of(ended), tenant, self.skills[skill], version, bucket_of(ms), status)] += 1
+        self._ended.append((tenant, self.skills[skill], version, status, ended, ms))
         return {
             "execution_id": execution_id(agent, f"{number}.0"),
             "agent_id": agent,
@@ -86,16 +81,8 @@ class Made:
         return VERSIONS[max(0, newest - (self._random.random() < 0.3))]
 
     def sums(self) -> Iterator[dict[str, Any]]:
-        counts: dict[tuple[Any, ...], list[int]] = {}
-        for (day, tenant, skill, version, bucket, status), number in self._cells.items():
-            for cell in cells_of(tenant, day):
-                found = counts.setdefault((cell.tenant, cell.span, cell.day, skill, version, bucket), [0, 0, 0])
-                found[0] += number
-                if status != "success":
-                    found[COUNTS.index(status)] += number
-        names = ("tenant", "span", "day", "skill_name", "skill_version", "bucket", *COUNTS)
-        for key in sorted(counts):
-            yield dict(zip(names, (*key, *counts[key]), strict=True))
+        """The rows of the statistics, once all executions were made."""
+        return sums_of(dict(zip(COUNTED_BY, row, strict=True)) for row in self._ended)
 
 
 def chunks(rows: Iterator[dict[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from ..errors import BadRequestError
 from .records import ExecutionStatus
@@ -88,7 +88,9 @@ def moment_of(name: str, given: object, now: datetime) -> datetime:
             return given.astimezone(UTC) if given.tzinfo else given.replace(tzinfo=UTC)
     except (ValueError, OverflowError):  # no date, or one before the calendar begins
         pass
-    raise BadRequestError(f"{name}: {given!r} is no time; write 2026-03-01, 2026-03-01T12:30Z, or how long ago: 2h, 7d")
+    raise BadRequestError(
+        f"{name}: {given!r} is no time; write 2026-03-01, 2026-03-01T12:30Z, or how long ago: 2h, 7d"
+    )
 
 
 def duration_of(name: str, text: str) -> timedelta:
@@ -101,7 +103,7 @@ def duration_of(name: str, text: str) -> timedelta:
     return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
-def _status(given: object) -> ExecutionStatus:
+def _status(given: Any) -> ExecutionStatus:
     try:
         return ExecutionStatus(given)
     except ValueError:

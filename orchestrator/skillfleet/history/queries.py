@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
 from sqlalchemy import ColumnElement, Connection, Select, select
 
 from .asked import Asked
 from .records import SkillExecution
-from .tables import conversations as told_conversations
 from .tables import executions as told
 
 

@@ -38,7 +38,9 @@ class Stretch:
 
 def cells_of(tenant: str, day: date) -> tuple[Cell, ...]:
     """All that an execution of this tenant is counted in, which ended on this day."""
-    return tuple(Cell(whose, span, span_start(span, day)) for whose in (ALL_TENANTS, tenant) for span in _spans(whose))
+    return tuple(
+        Cell(whose, span, span_start(span, day)) for whose in (ALL_TENANTS, tenant) for span in spans_of(whose)
+    )
 
 
 def span_start(span: int, day: date) -> date:
@@ -49,13 +51,13 @@ def span_start(span: int, day: date) -> date:
 
 def stretches(tenant: str, since: date | None = None, until: date | None = None) -> tuple[Stretch, ...]:
     """Few that cover these days, both of them included, and no other; of all there are by default."""
-    spans = _spans(tenant)
+    spans = spans_of(tenant)
     begin = 0 if since is None else since.toordinal()
     end = (_LAST // spans[-1] + 1) * spans[-1] if until is None else until.toordinal() + 1
     return tuple(_cover(begin, end, spans))
 
 
-def _spans(tenant: str) -> tuple[int, ...]:
+def spans_of(tenant: str) -> tuple[int, ...]:
     return SPANS if tenant == ALL_TENANTS else SPANS_OF_ONE
 
 

@@ -8,10 +8,9 @@ from sqlalchemy import CTE, ColumnElement, Connection, Row, Select, and_, case, 
 from .asked import Asked
 from .buckets import middle_of
 from .columns import day_of
+from .counting import COUNTED
 from .spans import ALL_TENANTS, stretches
 from .tables import execution_stats as sums
-
-COUNTED = ("count", "failed", "timeout")
 
 
 class SkillStats(BaseModel):

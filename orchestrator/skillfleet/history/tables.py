@@ -75,8 +75,8 @@ executions = Table(
     Column("retry_count", Integer, nullable=False),
     Column("worker", Words, nullable=False),
     Column("runtime", Words, nullable=False),
-    # Each begins with a column that is asked for, goes on in the order of the answers, and has what else may be asked:
-    # what does not fit is passed over without a look at its row.
+    # Each begins with a column that is asked for, goes on in the order of the answers, and has what else may be asked
+    # for: what does not fit is passed over without a look at its row.
     Index(None, "agent_id", "started_at"),
     Index("ix_executions_skill", "skill_name", "started_at", "status", "tenant", "skill_version"),
     Index("ix_executions_tenant", "tenant", "started_at", "status", "skill_version"),
