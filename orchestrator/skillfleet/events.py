@@ -26,8 +26,8 @@ EntryType = EventType | LiveType
 @dataclass(frozen=True, slots=True)
 class Entry:
     """Events: `submitted`: the spec's summary; `message`: one Message of the transcript; `turn`: the model is
-    asked (`model`: which, where a skill asks for another than the conversation's); `call`: a call was sent (`tool`: the
-    contract's that it stands for, where it has another `name`; `skill`: what it is about); `asked`: a call waits for a person; `decided`: what one has said of it;
+    asked (`model`: which, where a skill asks for another than the conversation's); `call`: a call was sent (`tool`:
+    the contract's, where it has another `name`; `skill`: what it is about); `asked`: a call waits for a person; `decided`: what one has said of it;
     `started`, `failed` (its script has, and is run again), `returned` (its worker has to go, and has ended it),
     `lost` (its worker lives, and has lost its run), `result`: by the worker (of a call about a skill, with its
     `skill` and `version`), or by the orchestrator alone; `child`:

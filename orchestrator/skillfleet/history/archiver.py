@@ -104,9 +104,11 @@ class Archiver:
         try:
             while (news := archive(self.history, name, self.unarchived.news)) and not news.all_read:
                 pass
-        except (*UNREADABLE, DBAPIError) as wrong:
+        except (*UNREADABLE, DBAPIError, HistoryError) as wrong:
+            if isinstance(wrong, HistoryError):
+                self.history.ping()
             # Others are archived meanwhile.
-            log.error("conversation %s cannot be archived (yet): %r", name, wrong)
+            log.error("conversation %s cannot be archived (yet): %s", name, wrong)
             return False, PUT_OFF_S
         return news is None or any(entry.type == "ended" for entry in news.entries), LOOK_EVERY_S
 

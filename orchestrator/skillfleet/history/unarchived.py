@@ -36,14 +36,20 @@ class Unarchived:
 
     def due(self, most: int) -> list[str]:
         """Those whose look is due, the oldest first."""
-        return cast(list[str], self._client.zrange(self._key, "-inf", self._now_ms(), byscore=True, offset=0, num=most))
+        return cast(
+            list[str], self._client.zrange(self._key, "-inf", self._now_ms(), byscore=True, offset=0, num=most)
+        )
 
     def pages(self, size: int) -> Iterator[list[str]]:
         """All of them, due or not; some may come twice where others look too."""
-        seen = 0
-        while page := cast(list[str], self._client.zrange(self._key, seen, seen + size - 1)):
+        page: list[str] = []
+        for name, _ in self._client.zscan_iter(self._key, count=size):
+            page.append(name)
+            if len(page) == size:
+                yield page
+                page = []
+        if page:
             yield page
-            seen += self._client.zmscore(self._key, page).count(None) * -1 + len(page)
 
     def look_again(self, delays_s: dict[str, float]) -> None:
         now = self._now_ms()

@@ -1,10 +1,10 @@
 """What is read of a conversation, written: all of one reading in one transaction, with the cursor up to which it was
 read. Whoever reads on begins there, so that nothing is written or counted twice."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Table, func, select
+from sqlalchemy import Connection, Select, Table, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from .counting import COUNTED, sums_of
@@ -24,12 +24,12 @@ def archive(history: History, name: str, news: Callable[[str, str], News | None]
     with history.writing() as connection:
         _be_alone(connection, name)
         known = _known(connection, name)
-        found = news(name, known["archived_to"] if known else "")
+        found = news(name, known.get("archived_to", ""))
         if found is None or not found.entries:
             return found
         before = _before(connection, name) if known else Records()
         told = read(found.conversation.spec, found.entries, before)
-        _write(connection, found, told, before, known or {})
+        _write(connection, found, told, before, known)
         return found
 
 
@@ -46,29 +46,34 @@ def _be_alone(connection: Connection, name: str) -> None:
         connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(name, 0))))
 
 
-def _known(connection: Connection, name: str) -> Mapping[str, Any] | None:
+def _known(connection: Connection, name: str) -> Row:
     wanted = select(conversations.c.archived_to, conversations.c.started_at)
-    return connection.execute(wanted.where(conversations.c.agent_id == name)).mappings().first()
+    return _first(connection, wanted.where(conversations.c.agent_id == name))
+
+
+def _first(connection: Connection, query: Select[Any]) -> Row:
+    """Nothing: there is none."""
+    return dict(connection.execute(query).mappings().first() or {})
 
 
 def _before(connection: Connection, name: str) -> Records:
     """The last turn, its executions, and those that are still open."""
     newest = select(turns).where(turns.c.agent_id == name).order_by(turns.c.turn.desc()).limit(1)
-    row = connection.execute(newest).mappings().first()
-    if row is None:
+    row = _first(connection, newest)
+    if not row:
         return Records()
     turn = turn_of(row)
     mine = executions.c.call.like(f"{turn.turn}.%") | (executions.c.status == ExecutionStatus.PENDING)
     found = connection.execute(select(executions).where(executions.c.agent_id == name, mine)).mappings()
-    known = [SkillExecution.model_construct(**_fields(one)) for one in found]
+    known = [SkillExecution.model_construct(**_fields(dict(one))) for one in found]
     return Records({turn.turn: turn}, {one.call: one for one in known})
 
 
-def _fields(row: Mapping[str, Any]) -> Row:
+def _fields(row: Row) -> Row:
     return {**{name: row[name] for name in SkillExecution.model_fields}, "status": ExecutionStatus(row["status"])}
 
 
-def _write(connection: Connection, found: News, told: Records, before: Records, known: Mapping[str, Any]) -> None:
+def _write(connection: Connection, found: News, told: Records, before: Records, known: Row) -> None:
     conversation = found.conversation
     row = conversation_row(conversation, found.entries[-1].cursor)
     row["started_at"] = row["started_at"] or known.get("started_at") or _began(told)
