@@ -26,10 +26,11 @@ EntryType = EventType | LiveType
 @dataclass(frozen=True, slots=True)
 class Entry:
     """Events: `submitted`: the spec's summary; `message`: one Message of the transcript; `turn`: the model is
-    asked (`model`: which, where a skill asks for another than the conversation's); `call`: a call was sent; `asked`:
-    a call waits for a person; `decided`: what one has said of it;
+    asked (`model`: which, where a skill asks for another than the conversation's); `call`: a call was sent (`tool`:
+    the contract's, where it has another `name`; `skill`: what it is about); `asked`: a call waits for a person; `decided`: what one has said of it;
     `started`, `failed` (its script has, and is run again), `returned` (its worker has to go, and has ended it),
-    `lost` (its worker lives, and has lost its run), `result`: by the worker, or by the orchestrator alone; `child`:
+    `lost` (its worker lives, and has lost its run), `result`: by the worker (of a call about a skill, with its
+    `skill` and `version`), or by the orchestrator alone; `child`:
     the child conversation that works on a call has begun (`status` queued), or has ended; `recorded`: of a recorded
     conversation, what the model was asked for the message that follows; `diverged`: where that is not what was
     recorded, of a replay; `paused`, `resumed`: from
@@ -164,7 +165,8 @@ def _call(run: ToolRun) -> Told:
         "attempt": run.ref.attempt,
         "arguments": readable_arguments(run.request),
     }
-    return "call", json.dumps(about)
+    more = {"tool": run.tool, "skill": run.skill}
+    return "call", json.dumps(about | {name: value for name, value in more.items() if value})
 
 
 def _asked(run: ToolRun) -> Told:

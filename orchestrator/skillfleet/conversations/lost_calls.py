@@ -9,6 +9,9 @@ from .moves import BackoffOver, RunTool, ToolFailed, ToolFinished, ToolHandedBac
 from .runs import ToolRun
 from .told_calls import tool_finished, with_worker
 
+FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 0.1, 30.0
+"""After a script's first failure it is run again so much later; after each further one after twice that."""
+
 MAX_STARTS = 3
 """How often an attempt may be started when it is lost each time."""
 
@@ -36,20 +39,37 @@ def tool_unheard(
     event: ToolUnstarted | BackoffOver | ToolFailed | ToolLost | ToolHandedBack,
     now: float,
 ) -> Moved:
+    if isinstance(event, BackoffOver):
+        return _backoff_over(conversation, event.key), []
     run = with_worker(conversation, event.key)
     if run is None or conversation.status == "paused":
         return conversation, []
     match event:
-        case ToolUnstarted() | BackoffOver():
+        case ToolUnstarted():
             return _send_again(conversation, run, 0, now)
         case ToolFailed():
-            return _send_again(conversation, run.model_copy(update={"losses": 0}), 1, now)
+            return replace(conversation, _backed_off(run, event.failures, now - conversation.paused_s)), []
         case ToolHandedBack(effects=told) if (told or run.task.effects) != "unsafe":
             return _send_again(conversation, run, 1, now)
         case ToolLost(effects=told) | ToolHandedBack(effects=told):
             said = event.said if isinstance(event, ToolLost) else ""
             update = {"losses": run.losses + 1, "effects": told or run.task.effects, "said": said}
             return _tool_lost(conversation, run.model_copy(update=update), now)
+
+
+def _backed_off(run: ToolRun, failures: int, rested: float) -> ToolRun:
+    """`rested`: now, by the clock that stands while it is paused."""
+    ref = run.ref.model_copy(update={"attempt": run.ref.attempt + 1})
+    pause_s = min(LONGEST_BACKOFF_S, FIRST_BACKOFF_S * 2.0 ** (failures - 1))
+    return run.model_copy(update={"ref": ref, "losses": 0, "sends": 0, "retry_at": rested + pause_s})
+
+
+def _backoff_over(conversation: Conversation, key: str) -> Conversation:
+    """It is sent with the next calls for which there is room."""
+    run = next((run for run in conversation.backing_off if run.key == key), None)
+    if run is None or conversation.status == "paused":
+        return conversation
+    return replace(conversation, run.model_copy(update={"retry_at": None}))
 
 
 def _tool_lost(conversation: Conversation, run: ToolRun, now: float) -> Moved:

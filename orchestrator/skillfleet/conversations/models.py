@@ -192,7 +192,12 @@ class Conversation(ConversationModel):
     @property
     def unsent(self) -> tuple[ToolRun, ...]:
         """Of those, the ones that wait until others have come back."""
-        return tuple(run for run in self.out if not (run.sends or run.asks or run.own))
+        return tuple(run for run in self.out if not (run.sends or run.asks or run.own or run.retry_at is not None))
+
+    @property
+    def backing_off(self) -> tuple[ToolRun, ...]:
+        """Of those, the ones that have failed, and are sent again in a while."""
+        return tuple(run for run in self.out if run.retry_at is not None)
 
     @property
     def with_children(self) -> tuple[ToolRun, ...]:

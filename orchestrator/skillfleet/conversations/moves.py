@@ -125,9 +125,10 @@ class ToolUnstarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolFailed:
-    """The call's script failed, and its skill allows one more attempt."""
+    """The call's script failed, for the `failures`th time, and its skill allows one more attempt."""
 
     key: str
+    failures: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,8 @@ class ToolRun(ConversationModel):
     clock that stands while the conversation is paused, seconds since the epoch); or for the ledger's word.
     `artifacts`: the files that it brought. `refused`: the code of the ToolError that stands in its place where the
     engine would not make it. `child_usage`, `child_calls`: what its child has used, and how many calls it made.
+    `retry_at`: its script has failed, and it is sent again then, by a clock that stands while the conversation is
+    paused; until then no worker is to have it.
     `shown`, `request` and `governing` are dropped once they stand in the transcript."""
 
     ref: CallRef
@@ -94,6 +96,7 @@ class ToolRun(ConversationModel):
     sends: int = 0
     sent_at: float = 0.0
     route: str = ""
+    retry_at: float | None = None
     losses: int = 0
     effects: Effects | None = None
     said: str = ""

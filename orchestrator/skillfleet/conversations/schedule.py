@@ -11,6 +11,7 @@ from skillfleet_workers.wire.shown import shown_to_model
 from .limits import Usage
 from .models import Conversation
 from .moves import (
+    BackoffOver,
     CancelRequested,
     ChildAwaited,
     ChildFinished,
@@ -155,6 +156,8 @@ def observe(conversation: Conversation, records: Records, sight: Sight) -> list[
         record = records.get(run.key)
         if run.asks:
             events += _word_on(run, record)
+        elif run.retry_at is not None and sight.now >= run.retry_at + conversation.paused_s:
+            events.append(BackoffOver(run.key))
         elif not run.sends:
             continue
         elif not sight.pause and conversation.status == "paused" and not _started(run, record):
@@ -210,7 +213,8 @@ def next_due(conversation: Conversation, records: Records, sight: Sight) -> floa
         return sight.now
     awaited = (*conversation.with_workers, *conversation.with_children)
     looks = [_look_at(run, records.get(run.key), sight) for run in awaited]
-    return min([conversation.closes_at, *looks])
+    again = (run.retry_at + conversation.paused_s for run in conversation.backing_off if run.retry_at is not None)
+    return min([conversation.closes_at, *looks, *again])
 
 
 def _word_on(run: ToolRun, record: CallRecord | None) -> Iterator[Event]:
@@ -226,7 +230,7 @@ def _news_of(run: ToolRun, record: CallRecord, sight: Sight) -> Iterator[Event]:
         told = (done.status, done.shown, done.worker, done.runtime, done.ms, done.tools, done.used, done.governing)
         yield ToolFinished(run.key, *told, done.artifacts)
     elif record.failed >= run.ref.attempt:
-        yield ToolFailed(run.key)
+        yield ToolFailed(run.key, record.failures)
     elif record.lost >= run.ref.attempt:
         yield ToolLost(run.key, record.effects, record.said)
     elif record.returned >= run.ref.attempt:

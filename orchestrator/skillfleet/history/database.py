@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
 
 from skillfleet_workers.wire.connection import SettingsError
@@ -62,6 +62,11 @@ class History:
         """One transaction."""
         with _in_words(self.where), self.engine.execution_options(writes=True).begin() as connection:
             yield connection
+
+    def ping(self) -> None:
+        """Raises HistoryError when it cannot be reached."""
+        with self.reading() as connection:
+            connection.execute(text("SELECT 1"))
 
     def close(self) -> None:
         self.engine.dispose()

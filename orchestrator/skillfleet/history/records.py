@@ -40,8 +40,9 @@ def _uuid4(text: str) -> str:
 
 class SkillExecution(BaseModel):
     """`agent_id`: of the conversation whose `call` (TURN.INDEX) it was, and `tool` what that called. `skill_name` is
-    empty of code that belongs to no skill. `started_at` of one that no worker began is when it was sent; `retry_count`
-    counts failures that were followed by a new attempt, not the attempts that were lost with their workers."""
+    empty of code that belongs to no skill. `started_at` of one that no worker began is when it was sent;
+    `retry_count` counts failures that were followed by a new attempt, not the attempts that were lost with their
+    workers."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 

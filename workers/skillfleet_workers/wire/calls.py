@@ -39,10 +39,11 @@ class CallResult(WireModel):
     calls: int = 0
     ended: str = ""
 
-    def told(self, key: str) -> dict[str, Any]:
+    def told(self, ref: CallRef) -> dict[str, Any]:
         """What followers see of it."""
         unseen = {"shown", "tools", "used", "governing", "artifacts", "usage", "calls", "ended"}
-        return {"key": key, **self.model_dump(mode="json", exclude=unseen)}
+        used = {"skill": self.used.name, "version": self.used.version} if self.used else {}
+        return {"key": ref.key, "attempt": ref.attempt, **self.model_dump(mode="json", exclude=unseen), **used}
 
     def told_of_failure(self, key: str) -> dict[str, Any]:
         """What followers see where the failure is no result, for the call is run again."""
@@ -157,7 +158,7 @@ class CallLedger:
         `retries`: how many failures of this call are followed by a new attempt; then the answer is `again`, and
         nothing is recorded.
         """
-        told, failure = json.dumps(result.told(ref.key)), json.dumps(result.told_of_failure(ref.key))
+        told, failure = json.dumps(result.told(ref)), json.dumps(result.told_of_failure(ref.key))
         args: list[str | int] = [
             ref.key, ref.attempt, result.model_dump_json(), told, retries, failure, int(result.forks)
         ]  # fmt: skip
