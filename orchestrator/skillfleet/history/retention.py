@@ -1,7 +1,7 @@
 """Removing what ended long ago."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, astuple, dataclass
 from datetime import date, datetime, timedelta
 from itertools import pairwise
 
@@ -25,7 +25,14 @@ class Pruned:
     conversations: int = 0
     executions: int = 0
     messages: int = 0
-    stats: int = 0
+    statistics: int = 0
+
+    def __bool__(self) -> bool:
+        return any(astuple(self))
+
+    def __str__(self) -> str:
+        told = [f"{number} {name}" for name, number in asdict(self).items() if number]
+        return ", ".join(told) or "nothing"
 
     def __add__(self, other: "Pruned") -> "Pruned":
         return Pruned(*map(sum, zip(astuple(self), astuple(other), strict=True)))
@@ -41,7 +48,7 @@ def prune(history: History, before: datetime, *, stats_too: bool = False) -> Pru
     pruned = sum(_batches(history, before), Pruned())
     if stats_too:
         with history.writing() as connection:
-            pruned += Pruned(stats=_prune_stats(connection, day_of(before)))
+            pruned += Pruned(statistics=_prune_stats(connection, day_of(before)))
     return pruned
 
 
