@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from skillfleet.history.counting import sums_of
+from skillfleet.history.counting import as_rows, sums_of
 from skillfleet.history.records import execution_id
 
 SKILLS, VERSIONS, TENANTS = 50, ("1.0.0", "1.1.0", "2.0.0"), 20
@@ -82,7 +82,7 @@ class Made:
 
     def sums(self) -> Iterator[dict[str, Any]]:
         """The rows of the statistics, once all executions were made."""
-        return sums_of(dict(zip(COUNTED_BY, row, strict=True)) for row in self._ended)
+        return as_rows(sums_of(dict(zip(COUNTED_BY, row, strict=True)) for row in self._ended))
 
 
 def chunks(rows: Iterator[dict[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:

@@ -1,7 +1,7 @@
 """Which sums of the statistics an execution is counted in, and which of them add up to a range of days (pure).
 
-Sums of single days alone would be as many as the executions themselves, where there are many tenants and skills; so
-days are summed up in spans too, for each tenant and for all of them together.
+Where there are many tenants and skills, sums of single days are nearly as many as the executions themselves; so days are
+summed up in spans too, for each tenant and for all of them together.
 """
 
 from collections.abc import Iterator
@@ -12,9 +12,7 @@ ALL_TENANTS = ""
 SPANS = (1, 8, 64, 512)
 """Days, each a multiple of the one before."""
 
-SPANS_OF_ONE = (1, 64)
-"""Of one tenant, which has fewer executions."""
-
+_LONGEST = SPANS[-1]
 _FIRST, _LAST = date.min.toordinal(), date.max.toordinal()
 
 
@@ -38,9 +36,7 @@ class Stretch:
 
 def cells_of(tenant: str, day: date) -> tuple[Cell, ...]:
     """All that an execution of this tenant is counted in, which ended on this day."""
-    return tuple(
-        Cell(whose, span, span_start(span, day)) for whose in (ALL_TENANTS, tenant) for span in spans_of(whose)
-    )
+    return tuple(Cell(whose, span, span_start(span, day)) for whose in (ALL_TENANTS, tenant) for span in SPANS)
 
 
 def span_start(span: int, day: date) -> date:
@@ -49,16 +45,11 @@ def span_start(span: int, day: date) -> date:
     return date.fromordinal(max(_FIRST, ordinal - ordinal % span))
 
 
-def stretches(tenant: str, since: date | None = None, until: date | None = None) -> tuple[Stretch, ...]:
+def stretches(since: date | None = None, until: date | None = None) -> tuple[Stretch, ...]:
     """Few that cover these days, both of them included, and no other; of all there are by default."""
-    spans = spans_of(tenant)
     begin = 0 if since is None else since.toordinal()
-    end = (_LAST // spans[-1] + 1) * spans[-1] if until is None else until.toordinal() + 1
-    return tuple(_cover(begin, end, spans))
-
-
-def spans_of(tenant: str) -> tuple[int, ...]:
-    return SPANS if tenant == ALL_TENANTS else SPANS_OF_ONE
+    end = (_LAST // _LONGEST + 1) * _LONGEST if until is None else until.toordinal() + 1
+    return tuple(_cover(begin, end, SPANS))
 
 
 def _cover(begin: int, end: int, spans: tuple[int, ...]) -> Iterator[Stretch]:

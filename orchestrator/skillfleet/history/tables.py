@@ -1,6 +1,6 @@
 """The tables of the history (seed 002: Storage and Indexing Strategy). Whoever changes one adds a migration."""
 
-from sqlalchemy import BigInteger, Column, Date, Float, Index, Integer, MetaData, Table
+from sqlalchemy import JSON, BigInteger, Column, Date, Float, Index, Integer, MetaData, Table
 
 from .columns import Json, UtcTime, Words
 
@@ -79,10 +79,10 @@ executions = Table(
     # for: what does not fit is passed over without a look at its row.
     Index(None, "agent_id", "started_at"),
     Index("ix_executions_skill", "skill_name", "started_at", "status", "tenant", "skill_version"),
-    Index("ix_executions_tenant", "tenant", "started_at", "status", "skill_version"),
-    Index("ix_executions_version", "skill_version", "started_at", "status"),
-    Index("ix_executions_status", "status", "started_at", "tenant", "skill_version"),
-    Index(None, "started_at"),
+    Index("ix_executions_tenant", "tenant", "started_at", "status", "skill_name", "skill_version"),
+    Index("ix_executions_version", "skill_version", "started_at", "status", "tenant", "skill_name"),
+    Index("ix_executions_status", "status", "started_at", "tenant", "skill_name", "skill_version"),
+    Index("ix_executions_time", "started_at", "status", "tenant", "skill_name", "skill_version"),
 )
 
 messages = Table(
@@ -107,9 +107,8 @@ messages = Table(
     Index(None, "root_id"),
 )
 
-# How many executions that have ended took about so long: what counts and percentiles are made of. Every execution is
-# counted once in each of its cells (spans.py), in the transaction that first writes its end. `bucket`: of durations
-# (buckets.py).
+# What counts and percentiles are made of: executions that have ended, each counted once in each of its cells (spans.py)
+# in the transaction that first writes its end.
 execution_stats = Table(
     "execution_stats",
     metadata,
@@ -120,9 +119,9 @@ execution_stats = Table(
     Column("day", Date, primary_key=True),
     Column("skill_name", Words, primary_key=True),
     Column("skill_version", Words, primary_key=True),
-    Column("bucket", Integer, primary_key=True, autoincrement=False),
     Column("count", BigInteger, nullable=False),
     Column("failed", BigInteger, nullable=False),
     Column("timeout", BigInteger, nullable=False),
-    sqlite_with_rowid=False,
+    # How many took how long, by bucket (buckets.py). Never looked into by the database.
+    Column("durations", JSON, nullable=False),
 )

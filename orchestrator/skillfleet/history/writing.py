@@ -7,12 +7,12 @@ from typing import Any
 from sqlalchemy import Connection, Select, Table, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from .counting import COUNTED, sums_of
+from .counting import count
 from .database import History
 from .reading import Records, read
 from .records import ExecutionStatus, SkillExecution
 from .rows import conversation_row, execution_row, message_row, turn_of, turn_row
-from .tables import conversations, execution_stats, executions, messages, turns
+from .tables import conversations, executions, messages, turns
 from .unarchived import News
 
 Row = dict[str, Any]
@@ -83,10 +83,9 @@ def _write(connection: Connection, found: News, told: Records, before: Records, 
     _upsert(connection, turns, [turn_row(conversation.id, turn) for turn in told.turns.values()])
     ours = [execution_row(one) for one in told.executions.values()]
     _upsert(connection, executions, ours)
-    new = [one for one in ours if _has_ended_now(one, before.executions.get(one["call"]))]
-    _upsert(connection, execution_stats, sums_of(new), adds=COUNTED)
     sent = sorted(told.messages.values(), key=lambda message: message.message_id)
     _upsert(connection, messages, [message_row(message, conversation) for message in sent])
+    count(connection, [one for one in ours if _has_ended_now(one, before.executions.get(one["call"]))])
 
 
 def _began(told: Records) -> Any:
@@ -98,17 +97,12 @@ def _has_ended_now(row: Row, before: SkillExecution | None) -> bool:
     return was_open and row["status"] != ExecutionStatus.PENDING
 
 
-def _upsert(connection: Connection, table: Table, rows: Iterable[Row], adds: Sequence[str] = ()) -> None:
-    """`adds`: columns to which is added what they are given; the others are replaced."""
+def _upsert(connection: Connection, table: Table, rows: Iterable[Row]) -> None:
     given = list(rows)
     if not given:
         return
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     statement = insert(table)
     key = [column.name for column in table.primary_key]
-    changed = {
-        name: table.c[name] + statement.excluded[name] if name in adds else statement.excluded[name]
-        for name in given[0]
-        if name not in key
-    }
+    changed = {name: statement.excluded[name] for name in given[0] if name not in key}
     connection.execute(statement.on_conflict_do_update(index_elements=key, set_=changed), given)

@@ -10,7 +10,7 @@ down_revision = None
 JSON = sa.JSON().with_variant(JSONB(), "postgresql")
 TIME = sa.DateTime(timezone=True)
 
-STATS_KEY = ("tenant", "span", "day", "skill_name", "skill_version", "bucket")
+STATS_KEY = ("tenant", "span", "day", "skill_name", "skill_version")
 INDEXES = {
     "conversations": ("state", "created_at", "parent_id", "root_id"),
     "executions": ("agent_id", "skill_name", "status", "started_at"),
@@ -96,12 +96,11 @@ def _executions() -> None:
         sa.Column("day", sa.Date(), nullable=False),
         sa.Column("skill_name", sa.Text(), nullable=False),
         sa.Column("skill_version", sa.Text(), nullable=False),
-        sa.Column("bucket", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("count", sa.BigInteger(), nullable=False),
         sa.Column("failed", sa.BigInteger(), nullable=False),
         sa.Column("timeout", sa.BigInteger(), nullable=False),
+        sa.Column("durations", sa.JSON(), nullable=False),
         sa.PrimaryKeyConstraint(*STATS_KEY, name="pk_execution_stats"),
-        sqlite_with_rowid=False,
     )
 
 
