@@ -141,4 +141,6 @@ def orphaned(recipient_id: str, status: str) -> dict[str, JsonValue]:
         "sender_id": SYSTEM,
         "message_type": MessageType.ERROR.value,
         "payload": {"error": "recipient_ended", "recipient_id": recipient_id, "status": status},
+        "topic": None,
+        "priority": DEFAULT_PRIORITY,
     }
