@@ -50,6 +50,13 @@ def _small(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return value
 
 
+def fits(pattern: str, topic: str) -> bool:
+    """Whether who subscribed to `pattern` hears `topic`. Its twin is in wire/mail.lua."""
+    asked, words = pattern.split("."), topic.split(".")
+    last = len(asked) == len(words) or (asked[-1] == "*" and len(asked) < len(words))
+    return last and all(one in ("*", word) for one, word in zip(asked, words, strict=False))
+
+
 Uuid = Annotated[str, AfterValidator(_uuid)]
 
 
@@ -93,7 +100,15 @@ class Mail:
     message: AgentMessage
 
 
-Refused = Literal["unknown_recipient", "recipient_ended", "mailbox_full", "no_such_request", "too_many_subscriptions"]
+Refused = Literal[
+    "unknown_sender",
+    "unknown_recipient",
+    "recipient_ended",
+    "mailbox_full",
+    "no_such_request",
+    "too_many_subscriptions",
+]
+"""`unknown_sender`: it is not in the tree, or has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +118,13 @@ class Delivered:
     to: int = 0
     refused: Refused | None = None
 
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        return cls(**json.loads(text))
+
+    def json(self) -> str:
+        return json.dumps({"to": self.to, "refused": self.refused})
+
 
 class Listening(ConversationModel):
     """What a call waits for: messages that fit (`topic` a pattern, `correlation_id`), at most `limit` of them."""
@@ -110,3 +132,15 @@ class Listening(ConversationModel):
     limit: int = 10
     topic: str | None = None
     correlation_id: str | None = None
+
+
+def orphaned(recipient_id: str, status: str) -> dict[str, JsonValue]:
+    """What whoever waits for an answer of a conversation that has ended is told; the ledger adds to whom, and of what
+    request."""
+    return {
+        "sender_id": SYSTEM,
+        "message_type": MessageType.ERROR.value,
+        "payload": {"error": "recipient_ended", "recipient_id": recipient_id, "status": status},
+        "topic": None,
+        "priority": DEFAULT_PRIORITY,
+    }
