@@ -27,7 +27,7 @@ MAX_SUBSCRIPTIONS = 20
 """Most topics that one subagent hears."""
 
 MAX_GIVEN_BYTES = MAX_PAYLOAD_BYTES
-"""Of all payloads that one call is given at once; the first message comes in any case."""
+"""Of all payloads that one call is given at once: any one message fits."""
 
 MAX_TOPIC_CHARS = 200
 TOPIC = r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*"
@@ -177,7 +177,7 @@ def pick(mail: Sequence[Mail], listening: Listening, now: float) -> tuple[Mail, 
     room = MAX_GIVEN_BYTES
     for one in ordered:
         room -= payload_bytes(one.message.payload)
-        if given and room < 0:
+        if room < 0:
             break
         given.append(one)
     return tuple(given)
