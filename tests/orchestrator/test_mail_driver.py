@@ -1,6 +1,7 @@
 """The driver, with conversations that send each other messages, over a ledger in memory."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import redis
@@ -77,7 +78,7 @@ def test_what_was_lost_on_the_way_is_sent_again_and_comes_once(place: Place) -> 
 
 def test_a_person_may_ask_and_is_answered(place: Place) -> None:
     question = {"correlation_id": uuid_of("q"), "recipient_id": "c1", "sender_id": "system"}
-    answer = {
+    answer: dict[str, Any] = {
         "recipient_id": "system",
         "message_type": "response",
         "correlation_id": uuid_of("q"),

@@ -73,6 +73,14 @@ def _pattern(value: str) -> str:
 
 _TOPIC_RULE = f"needs words of letters, digits, - and _ with dots between them, at most {MAX_TOPIC_CHARS} characters"
 
+
+def fits(pattern: str, topic: str) -> bool:
+    """Whether who subscribed to `pattern` hears `topic`. Its twin is in wire/mail.lua."""
+    asked, words = pattern.split("."), topic.split(".")
+    last = len(asked) == len(words) or (asked[-1] == "*" and len(asked) < len(words))
+    return last and all(one in ("*", word) for one, word in zip(asked, words, strict=False))
+
+
 Uuid = Annotated[str, AfterValidator(_uuid)]
 
 
@@ -135,6 +143,13 @@ class Delivered:
     to: int = 0
     refused: Refused | None = None
 
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        return cls(**json.loads(text))
+
+    def json(self) -> str:
+        return json.dumps({"to": self.to, "refused": self.refused})
+
 
 class Listening(ConversationModel):
     """What a call waits for: messages that fit (`topic` a pattern, `correlation_id`), at most `limit` of them."""
@@ -161,13 +176,6 @@ class Sent(ConversationModel):
         return cls(message_id=message.message_id, correlation_id=message.correlation_id, delivered_to=delivered.to)
 
 
-def fits(pattern: str, topic: str) -> bool:
-    """`*` stands for one word; as the last one, for one or more."""
-    wanted, words = pattern.split("."), topic.split(".")
-    enough = len(words) >= len(wanted) if wanted[-1] == "*" else len(words) == len(wanted)
-    return enough and all(one in ("*", word) for one, word in zip(wanted, words, strict=False))
-
-
 def pick(mail: Sequence[Mail], listening: Listening, now: float) -> tuple[Mail, ...]:
     """What a call is given of it: what it listens for and has not expired, the most urgent first, then what came
     first."""
@@ -181,3 +189,15 @@ def pick(mail: Sequence[Mail], listening: Listening, now: float) -> tuple[Mail, 
             break
         given.append(one)
     return tuple(given)
+
+
+def orphaned(recipient_id: str, status: str) -> dict[str, JsonValue]:
+    """What whoever waits for an answer of a conversation that has ended is told; the ledger adds to whom, and of what
+    request."""
+    return {
+        "sender_id": SYSTEM,
+        "message_type": MessageType.ERROR.value,
+        "payload": {"error": "recipient_ended", "recipient_id": recipient_id, "status": status},
+        "topic": None,
+        "priority": DEFAULT_PRIORITY,
+    }
