@@ -27,6 +27,7 @@ from .moves import (
     ChildFinished,
     DeadlinePassed,
     Decided,
+    Deliver,
     Effect,
     Event,
     Finish,
@@ -34,10 +35,13 @@ from .moves import (
     ModelFailed,
     ModelReplied,
     Paused,
+    Posted,
     Resumed,
     RunTool,
     StartChild,
     Submitted,
+    Subscribe,
+    TakeMail,
     TimeShort,
     ToolFailed,
     ToolFinished,
@@ -85,21 +89,27 @@ def _moved(conversation: Conversation, event: Event, now: float) -> Moved:
             return finish(conversation, "cancelled", now, Problem(code="cancelled", message="Cancelled."))
         case TimeShort() | DeadlinePassed():
             return time_short(conversation) if isinstance(event, TimeShort) else _too_late(conversation, now)
-        case MailCame() | WaitOver() | Unposted():
+        case MailCame() | WaitOver() | Posted() | Unposted():
             return own_told(conversation, event, now)
 
 
 def wanted(conversation: Conversation, effects: list[Effect]) -> list[Effect]:
     """Of the effects of several steps, those that the last one left standing."""
     if conversation.terminal:
-        return [effect for effect in effects if isinstance(effect, CancelTool | Finish)]
+        return [effect for effect in effects if isinstance(effect, TakeMail | CancelTool | Finish)]
     out, open_ones = {run.key for run in conversation.out}, {child.key for child in conversation.open_children}
-    return [
-        effect
-        for effect in effects
-        if not (isinstance(effect, RunTool) and effect.run.key not in out)
-        and not (isinstance(effect, StartChild) and effect.key not in open_ones)
-    ]
+    return [effect for effect in effects if _stands(effect, out, open_ones)]
+
+
+def _stands(effect: Effect, out: set[str], open_children: set[str]) -> bool:
+    match effect:
+        case RunTool(run):
+            return run.key in out
+        case Deliver(key=key) | Subscribe(key=key):
+            return key in out
+        case StartChild(key=key):
+            return key in open_children
+    return True
 
 
 def _begin(conversation: Conversation, event: Submitted) -> Moved:

@@ -1,14 +1,16 @@
 """When a conversation must be looked at next, and what a look finds (pure)."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from skillfleet_workers.wire.calls import CallRecord
-from skillfleet_workers.wire.contract import ToolError
 from skillfleet_workers.wire.shown import shown_to_model
 
+from ..subagents.mailbox import Mail
 from .looks import looks_at_children, news_of_children, waits_over
+from .lost_calls import no_worker
+from .mail_looks import mail_dues, mail_news
 from .models import Conversation
 from .moves import (
     BackoffOver,
@@ -118,7 +120,8 @@ class Sight:
     """What a look goes by besides the records. `listening_since`: when redis could last be reached again; before it,
     silence proves nothing. `empty_queues`: the routes whose tool queue is empty. `overtaken_at`: as in the Claim.
     `unserved`: calls, by their keys. `lost_after_s`: see the function. `snapshot`: the id of the skills that it
-    begins with, empty: not known, None: because there is no worker."""
+    begins with, empty: not known, None: because there is no worker. `mailbox`: as in the Claim; `listening`: the
+    calls that listened by then."""
 
     now: float
     cancel: bool = False
@@ -130,6 +133,8 @@ class Sight:
     lost_after_s: float = LOST_AFTER_S
     snapshot: str | None = ""
     queue_timeout_s: float = QUEUE_TIMEOUT_S
+    mailbox: Sequence[Mail] = ()
+    listening: Collection[str] = ()
 
     def lost_at(self, record: CallRecord) -> float:
         return max(record.beat_at, self.listening_since) + self.lost_after_s
@@ -162,6 +167,7 @@ def observe(conversation: Conversation, records: Records, sight: Sight) -> list[
     events += news_of_children(conversation, records)
     if not sight.pause:
         events += waits_over(conversation, sight.now)
+    events += mail_news(conversation, records, sight.mailbox, sight.now)
     if sight.cancel:
         events.append(CancelRequested())
     heard = any(isinstance(event, Decided) for event in events)  # in time, since when it is given another deadline
@@ -209,8 +215,10 @@ def next_due(conversation: Conversation, records: Records, sight: Sight) -> floa
     if not conversation.out:
         return sight.now
     looks = [_look_at(run, records.get(run.key), sight) for run in conversation.with_workers]
-    again = (run.retry_at + conversation.paused_s for run in conversation.backing_off if run.retry_at is not None)
-    return min([conversation.closes_at, *looks, *looks_at_children(conversation, records, sight.now), *again])
+    looks += looks_at_children(conversation, records, sight.now)
+    looks += mail_dues(conversation, sight.listening, sight.now)
+    looks += (run.retry_at + conversation.paused_s for run in conversation.backing_off if run.retry_at is not None)
+    return min([conversation.closes_at, *looks])
 
 
 def _word_on(run: ToolRun, record: CallRecord | None) -> Iterator[Event]:
@@ -245,15 +253,6 @@ def _news_of_unserved(run: ToolRun, unserved: Unserved, sight: Sight) -> Iterato
     elif sight.now >= sight.given_up_at(run, unserved):
         error = no_worker(run, unserved.why, sight.now - run.sent_at)
         yield ToolFinished(run.key, "tool_error", shown_to_model(error))
-
-
-def no_worker(run: ToolRun, why: str, waited_s: float) -> ToolError:
-    needs = f": {why.rstrip('.')}" if why else ""
-    return ToolError(
-        error="no_worker_for_skill",
-        message=f"No worker can run the skill {run.skill!r}{needs}. The call has waited {waited_s:.0f} s for one.",
-        fix="Go about it without this skill, or tell the user that no worker of the fleet can run it now.",
-    )
 
 
 def _look_at(run: ToolRun, record: CallRecord | None, sight: Sight) -> float:
