@@ -149,9 +149,9 @@ class ToolRun(ConversationModel):
         """Without what stands in the transcript, but for the payload of a call that was given up."""
         if self.dead:
             return self.model_copy(update={"shown": ""})
-        named = {name: value for name, value in self.request.items() if name in ("skill_name", "name")}
+        named = {name: value for name, value in self.request.items() if name in ("skill_name", "name", "skill")}
         return self.model_copy(update={"shown": "", "said": "", "request": named, "governing": None})
 
     @property
     def skill(self) -> str | None:
-        return skill_of(self.request)
+        return self.request.get("skill") if self.own else skill_of(self.request)
