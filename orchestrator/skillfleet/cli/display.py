@@ -19,6 +19,7 @@ from ..conversations.dead import DeadReport
 from ..conversations.limits import Divergence, Usage
 from ..conversations.report import ArtifactReport, Report
 from ..events import Entry
+from ..tools.own import OWN_TOOLS
 from .saying import Saying, last_lines, tail
 
 MARKS = {"succeeded": "[green]✓[/]", "tool_error": "[yellow]✗[/]", "lost": "[red]✗[/]"}
@@ -160,7 +161,7 @@ class Watch:
         again = f" [yellow](attempt {data['attempt']})[/]" if data["attempt"] > 1 else ""
         what = f"[cyan]→ {data['key']} {literal(data['name'])}[/]({literal(data['arguments'])}){again}"
         self._console.print(f"  {what}", soft_wrap=True)
-        self._doing = f"waiting for a worker to run {data['name']}"
+        self._doing = data["name"] if data["name"] in OWN_TOOLS else f"waiting for a worker to run {data['name']}"
 
     def _progress(self, data: dict[str, Any]) -> None:
         self._doing = f"{self._names.get(data['key'], 'a call')}: {data['text']}"
@@ -199,10 +200,10 @@ class Watch:
         self._written.pop(data["key"], None)
         mark = MARKS.get(data["status"], "[red]✗[/]")
         name = self._names.get(data["key"]) or data.get("name", "")
-        where = f"{data['ms']:.0f} ms on {literal(data['worker'])}" if data.get("worker") else "refused"
+        where = f" {data['ms']:.0f} ms on {literal(data['worker'])}" if data.get("worker") else ""
         runtime = f", {literal(data['runtime'])}" if data.get("runtime") else ""
         status = "" if data["status"] == "succeeded" else f" {literal(data['status'])}"
-        self._console.print(f"  {mark} {data['key']} {literal(name)}{status} [dim]{where}{runtime}[/]")
+        self._console.print(f"  {mark} {data['key']} {literal(name)}{status}[dim]{where}{runtime}[/]")
         for line in _last_lines(data.get("tail", "")):
             self._console.print(f"    [dim]│ {literal(line)}[/]", soft_wrap=True)
 

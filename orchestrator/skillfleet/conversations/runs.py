@@ -149,7 +149,8 @@ class ToolRun(ConversationModel):
         """Without what stands in the transcript, but for the payload of a call that was given up."""
         if self.dead:
             return self.model_copy(update={"shown": ""})
-        named = {name: value for name, value in self.request.items() if name in ("skill_name", "name", "skill")}
+        names = ("skill",) if self.own else ("skill_name", "name")
+        named = {name: value for name, value in self.request.items() if name in names}
         return self.model_copy(update={"shown": "", "said": "", "request": named, "governing": None})
 
     @property

@@ -61,7 +61,7 @@ def system_prompt(
     return "\n\n".join(part for part in ((user_system or "").strip(), skills, *further) if part)
 
 
-def subagent_prompt(name: str, *, own_id: str, parent_id: str) -> str:
+def subagent_prompt(name: str, own_id: str, parent_id: str) -> str:
     """What a subagent is told of itself; its task is the prompt."""
     who = f"You are the subagent {name!r}" if name else "You are a subagent"
     return f"""\
