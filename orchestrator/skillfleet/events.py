@@ -26,8 +26,8 @@ EntryType = EventType | LiveType
 @dataclass(frozen=True, slots=True)
 class Entry:
     """Events: `submitted`: the spec's summary; `message`: one Message of the transcript; `turn`: the model is
-    asked (`model`: which, where a skill asks for another than the conversation's); `call`: a call was sent, or begun
-    by the orchestrator itself; `asked`: a call waits for a person; `decided`: what one has said of it;
+    asked (`model`: which, where a skill asks for another than the conversation's); `call`: a call was sent; `asked`:
+    a call waits for a person; `decided`: what one has said of it;
     `started`, `failed` (its script has, and is run again), `returned` (its worker has to go, and has ended it),
     `lost` (its worker lives, and has lost its run), `result`: by the worker, or by the orchestrator alone; `child`:
     the child conversation that works on a call has begun (`status` queued), or has ended; `recorded`: of a recorded
@@ -126,7 +126,6 @@ def changes(before: Conversation, after: Conversation, effects: list[Effect]) ->
     if (before.status == "paused") != (after.status == "paused") and not after.terminal:
         told.insert(0, ("paused" if after.status == "paused" else "resumed", "{}"))
     known = {run.key for run in before.runs if run.status}
-    told += _own_calls(before, after)
     told += [_decided(run, added) for run in after.runs if run.key not in known and _by_engine(run)]
     told += [_child_left(run) for run in after.runs if run.key not in known and _left_its_child(run)]
     waited = {run.key for run in before.runs}
@@ -159,28 +158,13 @@ def _message(message: Message) -> Told:
 
 
 def _call(run: ToolRun) -> Told:
-    return "call", json.dumps(_about(run, run.request))
-
-
-def _about(run: ToolRun, request: dict[str, Any]) -> dict[str, Any]:
-    arguments = readable_arguments(request)
-    return {"key": run.key, "name": run.name, "attempt": run.ref.attempt, "arguments": arguments}
-
-
-def _own_calls(before: Conversation, after: Conversation) -> list[Told]:
-    """Those that the orchestrator makes itself, as they are begun."""
-    known = {run.key for run in before.runs if _made_here(run)}
-    new = [run for run in after.runs if _made_here(run) and run.key not in known]
-    if not new:
-        return []
-    # Of one that is answered at once, the run has dropped its request already.
-    asking = next(message for message in reversed(after.messages) if message.role == "assistant")
-    given = {call.id: json.loads(call.function.arguments or "{}") for call in asking.tool_calls or ()}
-    return [("call", json.dumps(_about(run, given.get(run.tool_call_id, {})))) for run in new]
-
-
-def _made_here(run: ToolRun) -> bool:
-    return run.own and (run.begun or run.status == "succeeded")
+    about = {
+        "key": run.key,
+        "name": run.name,
+        "attempt": run.ref.attempt,
+        "arguments": readable_arguments(run.request),
+    }
+    return "call", json.dumps(about)
 
 
 def _asked(run: ToolRun) -> Told:

@@ -20,9 +20,7 @@ from tests.conversation_steps import (
 from skillfleet.conversations.engine import step
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import CancelRequested, Event, ToolFinished, ToolLost, ToolUnstarted
-from skillfleet.conversations.runs import ToolRun
 from skillfleet.events import changes, opening
-from skillfleet_workers.wire.contract import CallRef
 
 
 def told(before: Conversation, *events: Event) -> list[tuple[str, Any]]:
@@ -101,30 +99,6 @@ def test_a_call_that_is_sent_again_is_told_with_its_attempt() -> None:
 
 def test_of_an_attempt_whose_message_is_sent_once_more_nothing_is_told() -> None:
     assert kinds(awaiting_calls(list_skills()), ToolUnstarted("1.0")) == []
-
-
-def test_a_call_that_the_orchestrator_makes_is_told_once_it_is_begun_and_once_it_has_come_to_something() -> None:
-    spawning = call("spawn_subagent", prompt="Look.", name="scout")
-    asked = awaiting_model().model_copy(update={"turn": 1})
-    replied = asked.model_copy(update={"messages": (*asked.messages, asks(spawning).message)})
-    ref = CallRef(conversation_id="c1", turn=1, index=0)
-    run = ToolRun(ref=ref, tool_call_id="a", name="spawn_subagent", own=True)
-    asking, begun = with_run(replied, run, asks="approval"), with_run(replied, run, begun=True)
-    done = with_run(replied, run, begun=True, status="succeeded", shown="Found.")
-    arguments = {"key": "1.0", "name": "spawn_subagent", "attempt": 1, "arguments": "prompt=Look., name=scout"}
-
-    def entries(before: Conversation, now: Conversation) -> list[tuple[str, Any]]:
-        return [(kind, json.loads(data)) for kind, data in changes(before, now, []) if kind in ("call", "result")]
-
-    result = ("result", {"key": "1.0", "name": "spawn_subagent", "status": "succeeded", "tail": "Found."})
-    assert entries(replied, asking) == []
-    assert entries(asking, begun) == [("call", arguments)]
-    assert entries(begun, done) == [result]
-    assert entries(replied, done) == [("call", arguments), result]
-
-
-def with_run(conversation: Conversation, run: ToolRun, **more: Any) -> Conversation:
-    return conversation.model_copy(update={"runs": (run.model_copy(update=more),)})
 
 
 def test_the_end_is_told_with_the_answer_or_the_problem() -> None:

@@ -19,7 +19,6 @@ from ..conversations.dead import DeadReport
 from ..conversations.limits import Divergence, Usage
 from ..conversations.report import ArtifactReport, Report
 from ..events import Entry
-from ..tools.own import OWN_TOOLS
 from .saying import Saying, last_lines, tail
 
 MARKS = {"succeeded": "[green]✓[/]", "tool_error": "[yellow]✗[/]", "lost": "[red]✗[/]"}
@@ -161,7 +160,7 @@ class Watch:
         again = f" [yellow](attempt {data['attempt']})[/]" if data["attempt"] > 1 else ""
         what = f"[cyan]→ {data['key']} {literal(data['name'])}[/]({literal(data['arguments'])}){again}"
         self._console.print(f"  {what}", soft_wrap=True)
-        self._doing = data["name"] if data["name"] in OWN_TOOLS else f"waiting for a worker to run {data['name']}"
+        self._doing = f"waiting for a worker to run {data['name']}"
 
     def _progress(self, data: dict[str, Any]) -> None:
         self._doing = f"{self._names.get(data['key'], 'a call')}: {data['text']}"
