@@ -208,7 +208,7 @@ class Driver:
             log.info("conversation %s: another orchestrator has it, or it is to be paused", after.id)
             return False
         self._sending.send(written.released, after)
-        start_children(self._ledger, effects, self._only)
+        start_children(self._ledger, after, effects, self._only)
         return True
 
     def _keep_leases(self) -> None:

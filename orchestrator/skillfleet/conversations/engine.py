@@ -1,11 +1,14 @@
 """The engine: one pure function that moves a conversation by one event. No I/O, no clock, no randomness."""
 
+from typing import Any
+
 from skillfleet_workers.wire.contract import CallRef, ToolError
 from skillfleet_workers.wire.shown import shown_to_model
 
 from ..settings import PARALLEL_CALLS
+from ..subagents.spawn import asked_of
 from ..tools.dispatch import ActiveAgain, Dispatch, OwnCall, dispatch
-from ..tools.own import ASK_USER, READING
+from ..tools.own import ASK_USER, READING, SPAWN
 from ..tools.permission import denied_by_policy, permission
 from .answers import answered
 from .budgets import admitted, out_of_time
@@ -20,6 +23,7 @@ from .moves import (
     CancelRequested,
     CancelTool,
     ChildAwaited,
+    ChildBegun,
     ChildFinished,
     DeadlinePassed,
     Decided,
@@ -69,7 +73,7 @@ def _moved(conversation: Conversation, event: Event, now: float) -> Moved:
             return _begin(conversation, event, now)
         case ModelReplied() | ModelFailed():
             return _model_answered(conversation, event, now)
-        case ToolFinished() | ChildAwaited() | ChildFinished():
+        case ToolFinished() | ChildAwaited() | ChildBegun() | ChildFinished():
             return call_told(conversation, event, now)
         case ToolUnstarted() | BackoffOver() | ToolFailed() | ToolLost() | ToolHandedBack():
             return tool_unheard(conversation, event, now)
@@ -89,12 +93,13 @@ def wanted(conversation: Conversation, effects: list[Effect]) -> list[Effect]:
     """Of the effects of several steps, those that the last one left standing."""
     if conversation.terminal:
         return [effect for effect in effects if isinstance(effect, CancelTool | Finish)]
-    out = {run.key for run in conversation.out}
-    return [one for one in effects if not isinstance(one, RunTool | StartChild) or _key(one) in out]
-
-
-def _key(effect: RunTool | StartChild) -> str:
-    return effect.run.key if isinstance(effect, RunTool) else effect.key
+    out, open_ones = {run.key for run in conversation.out}, {child.key for child in conversation.open_children}
+    return [
+        effect
+        for effect in effects
+        if not (isinstance(effect, RunTool) and effect.run.key not in out)
+        and not (isinstance(effect, StartChild) and effect.key not in open_ones)
+    ]
 
 
 def _begin(conversation: Conversation, event: Submitted, now: float) -> Moved:
@@ -165,10 +170,17 @@ def _run_of(conversation: Conversation, index: int, call: ToolCall, event: Model
             return base.model_copy(update=read)
         case OwnCall(own, request) if own is ASK_USER:
             return base.model_copy(update={"request": request, "asks": "answer"})
-        case OwnCall(_, request):
-            return base.model_copy(update={"request": request, "own": True, "asks": asks})
+        case OwnCall(own, request):
+            kept = asked_of(request, conversation, event.snapshot) if own is SPAWN else request
+            return base.model_copy(update={"own": True, **_unless_wrong(kept, asks)})
         case ActiveAgain(request, governing, shown):
             answered = {"request": request, "status": "succeeded", "shown": shown, "governing": governing}
             return base.model_copy(update=answered)
         case ToolError() as error:
-            return base.model_copy(update={"status": "tool_error", "shown": shown_to_model(error)})
+            return base.model_copy(update=_unless_wrong(error))
+
+
+def _unless_wrong(request: dict[str, Any] | ToolError, asks: str = "") -> dict[str, Any]:
+    if isinstance(request, ToolError):
+        return {"status": "tool_error", "shown": shown_to_model(request)}
+    return {"request": request, "asks": asks}

@@ -116,7 +116,7 @@ def subagents_of(conversation: Conversation) -> tuple[ChildReport, ...]:
                 "call": child.key,
                 "name": child.name,
                 "skill": child.skill,
-                "status": child.status or None,
+                "status": child.status or ("cancelled" if child.unwanted else None),
                 "result": short(child.shown, RESULT_CHARS),
             }
         )

@@ -8,7 +8,8 @@ PREFIX = "skillfleet"
 
 
 def state(conversation_id: str) -> str:
-    """Hash: spec, state, status, fence, out, children, asking, parent, outcome, cancel, pause, paused, idempotency,
+    """Hash: spec, state, status, fence, out, children, awaits (those of them that calls wait for), asking, parent,
+    outcome, cancel, pause, paused_with (it is because its parent is), paused, idempotency,
     deadline, own (from acceptance to the deadline, but for pauses), seq, created, commit, dropped, news, blobs,
     tenant, priority, routed (a call of it has had a route); where it is due, which bell it rings, which control
     channel its workers hear, and which queue its calls are sent to (QueueKeys.base)."""
