@@ -12,7 +12,7 @@ from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.blobs import Blobs
 from skillfleet_workers.wire.celery import make_celery
 from skillfleet_workers.wire.connection import RedisUrls, SettingsError, worker_name
-from skillfleet_workers.wire.presence import LiveProcess, Presence, live_processes
+from skillfleet_workers.wire.presence import LiveProcess, Presence, Role, live_processes
 from skillfleet_workers.wire.store import ArtifactStore
 
 from .calls import CeleryCalls
@@ -142,10 +142,9 @@ def policy_of(settings: OrchestratorSettings) -> tuple[Rule, ...]:
         raise SettingsError(f"SKILLFLEET_POLICY: {wrong}") from None
 
 
-def make_presence(settings: OrchestratorSettings, client: redis.Redis) -> Presence:
-    me = LiveProcess(
-        role="orchestrator", name=worker_name(), pid=os.getpid(), since=time.time(), slots=settings.slots
-    )
+def make_presence(settings: OrchestratorSettings, client: redis.Redis, role: Role = "orchestrator") -> Presence:
+    slots = settings.slots if role == "orchestrator" else 0
+    me = LiveProcess(role=role, name=worker_name(), pid=os.getpid(), since=time.time(), slots=slots)
     return Presence(client, settings.fleet, lambda: me)
 
 

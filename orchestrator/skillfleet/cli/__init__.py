@@ -20,7 +20,7 @@ from .following import follow, result
 from .persons import answer, approve, deny
 from .queries import cancel, list_conversations, pause, resume, status
 from .rules import OrderedCommand
-from .serve import flower, orchestrator, up
+from .serve import archiver, flower, orchestrator, up
 from .submit import fork, retry, submit
 
 app = typer.Typer(
@@ -70,6 +70,7 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
     "up": up,
     "worker": worker,
     "orchestrator": orchestrator,
+    "archiver": archiver,
     "flower": flower,
     "doctor": doctor,
 }

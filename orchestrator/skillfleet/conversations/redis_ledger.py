@@ -83,7 +83,7 @@ class RedisLedger(KeptInRedis):
         self._ttl_s = ttl_s
         fleet_keys = keys.FleetKeys(fleet)
         self._due, self._control = fleet_keys.due, fleet_keys.control
-        self._idempotency = fleet_keys.idempotency
+        self._idempotency, self._unarchived = fleet_keys.idempotency, fleet_keys.unarchived
         self._bell = keys.FleetKeys(bell or fleet).bell
         self._queue = keys.QueueKeys(queue or keys.task_queue(fleet)).base
         self._tenant_slots, self._lease_ms = tenant_slots, int(lease_s * 1000)
@@ -125,7 +125,7 @@ class RedisLedger(KeptInRedis):
         key = [self._idempotency(spec.tenant, spec.idempotency_key)] if spec.idempotency_key else []
         self._submit(
             client=pipe,
-            keys=[keys.state(spec.id), keys.events(spec.id), keys.INDEX, *key],
+            keys=[keys.state(spec.id), keys.events(spec.id), keys.INDEX, self._unarchived, *key],
             args=[
                 spec.id, spec.model_dump_json(), state_json(started), started.status,
                 self._due, self._bell, self._control, int(spec.limits.timeout_s * 1000),

@@ -124,7 +124,8 @@ class FleetKeys:
 
     @property
     def unarchived(self) -> str:
-        """Sorted set: conversation id by when it was accepted (ms since the epoch), until all of it is archived."""
+        """Sorted set: conversation id by when an archiver is to look at it next (ms since the epoch; before it has:
+        when it was accepted), until all of it is archived."""
         return f"{PREFIX}:unarchived:{self.fleet}"
 
     def idempotency(self, tenant: str, key: str) -> str:
