@@ -24,6 +24,7 @@ from .errors import BadRequestError, NoFleetError, UnknownConversationError
 from .events import Entry, Position
 from .history.records import SkillExecution
 from .local.access import Access
+from .mailing import Mailing
 from .outage import Outages
 from .recorder import recorded
 from .running_skills import RunningSkills, SkillOptions
@@ -37,7 +38,7 @@ FLEET_GONE_S = 30.0
 log = logging.getLogger(__name__)
 
 
-class Fleet(Submitting, Decisions, RunningSkills):
+class Fleet(Submitting, Decisions, Mailing, RunningSkills):
     """Use it as a context manager, on the main thread:
 
         with Fleet() as fleet:

@@ -197,7 +197,7 @@ def _look_at_budgets(position: Conversation) -> None:
     claim_that(position.turn <= limits.max_turns + closing, "10: one turn beyond the limit", position.id)
     calls = limits.max_tool_calls
     claim_that(calls is None or calls_made(position) <= calls, "10: no call beyond the limit", position.id)
-    own = position.usage.output_tokens - sum(run.child_usage.output_tokens for run in position.runs)
+    own = position.usage.output_tokens - sum(child.usage.output_tokens for child in position.children)
     most = limits.max_output_tokens
     claim_that(
         most is None or own < most + REPLY_TOKENS * (1 + closing), "10: cost <= budget + one turn", position.id

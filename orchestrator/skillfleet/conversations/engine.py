@@ -1,11 +1,14 @@
 """The engine: one pure function that moves a conversation by one event. No I/O, no clock, no randomness."""
 
+from typing import Any
+
 from skillfleet_workers.wire.contract import CallRef, ToolError
 from skillfleet_workers.wire.shown import shown_to_model
 
 from ..settings import PARALLEL_CALLS
+from ..subagents.spawn import asked_of
 from ..tools.dispatch import ActiveAgain, Dispatch, OwnCall, dispatch
-from ..tools.own import ASK_USER, READING
+from ..tools.own import ASK_USER, READING, SPAWN
 from ..tools.permission import denied_by_policy, permission
 from .answers import answered
 from .budgets import admitted, out_of_time
@@ -20,9 +23,11 @@ from .moves import (
     CancelRequested,
     CancelTool,
     ChildAwaited,
+    ChildBegun,
     ChildFinished,
     DeadlinePassed,
     Decided,
+    Deliver,
     Effect,
     Event,
     Finish,
@@ -30,10 +35,13 @@ from .moves import (
     ModelFailed,
     ModelReplied,
     Paused,
+    Posted,
     Resumed,
     RunTool,
     StartChild,
     Submitted,
+    Subscribe,
+    TakeMail,
     TimeShort,
     ToolFailed,
     ToolFinished,
@@ -69,7 +77,7 @@ def _moved(conversation: Conversation, event: Event, now: float) -> Moved:
             return _begin(conversation, event)
         case ModelReplied() | ModelFailed():
             return _model_answered(conversation, event, now)
-        case ToolFinished() | ChildAwaited() | ChildFinished():
+        case ToolFinished() | ChildAwaited() | ChildBegun() | ChildFinished():
             return call_told(conversation, event, now)
         case ToolUnstarted() | BackoffOver() | ToolFailed() | ToolLost() | ToolHandedBack():
             return tool_unheard(conversation, event, now)
@@ -81,20 +89,27 @@ def _moved(conversation: Conversation, event: Event, now: float) -> Moved:
             return finish(conversation, "cancelled", now, Problem(code="cancelled", message="Cancelled."))
         case TimeShort() | DeadlinePassed():
             return time_short(conversation) if isinstance(event, TimeShort) else _too_late(conversation, now)
-        case MailCame() | WaitOver() | Unposted():
+        case MailCame() | WaitOver() | Posted() | Unposted():
             return own_told(conversation, event, now)
 
 
 def wanted(conversation: Conversation, effects: list[Effect]) -> list[Effect]:
     """Of the effects of several steps, those that the last one left standing."""
     if conversation.terminal:
-        return [effect for effect in effects if isinstance(effect, CancelTool | Finish)]
-    out = {run.key for run in conversation.out}
-    return [one for one in effects if not isinstance(one, RunTool | StartChild) or _key(one) in out]
+        return [effect for effect in effects if isinstance(effect, TakeMail | CancelTool | Finish)]
+    out, open_ones = {run.key for run in conversation.out}, {child.key for child in conversation.open_children}
+    return [effect for effect in effects if _stands(effect, out, open_ones)]
 
 
-def _key(effect: RunTool | StartChild) -> str:
-    return effect.run.key if isinstance(effect, RunTool) else effect.key
+def _stands(effect: Effect, out: set[str], open_children: set[str]) -> bool:
+    match effect:
+        case RunTool(run):
+            return run.key in out
+        case Deliver(key=key) | Subscribe(key=key):
+            return key in out
+        case StartChild(key=key):
+            return key in open_children
+    return True
 
 
 def _begin(conversation: Conversation, event: Submitted) -> Moved:
@@ -162,10 +177,17 @@ def _run_of(conversation: Conversation, index: int, call: ToolCall, event: Model
             return base.model_copy(update=read)
         case OwnCall(own, request) if own is ASK_USER:
             return base.model_copy(update={"request": request, "asks": "answer"})
-        case OwnCall(_, request):
-            return base.model_copy(update={"request": request, "own": True, "asks": asks})
+        case OwnCall(own, request):
+            kept = asked_of(request, conversation, event.snapshot) if own is SPAWN else request
+            return base.model_copy(update={"own": True, **_unless_wrong(kept, asks)})
         case ActiveAgain(request, governing, shown):
             answered = {"request": request, "status": "succeeded", "shown": shown, "governing": governing}
             return base.model_copy(update=answered)
         case ToolError() as error:
-            return base.model_copy(update={"status": "tool_error", "shown": shown_to_model(error)})
+            return base.model_copy(update=_unless_wrong(error))
+
+
+def _unless_wrong(request: dict[str, Any] | ToolError, asks: str = "") -> dict[str, Any]:
+    if isinstance(request, ToolError):
+        return {"status": "tool_error", "shown": shown_to_model(request)}
+    return {"request": request, "asks": asks}

@@ -7,7 +7,7 @@ from skillfleet_workers.wire.contract import Effects, Governing, ScriptTool, Use
 from skillfleet_workers.wire.execution import Artifact
 from skillfleet_workers.wire.published import Snapshot
 
-from ..subagents.mailbox import AgentMessage, Mail
+from ..subagents.mailbox import AgentMessage, Delivered, Mail
 from .limits import Divergence, Problem, Usage
 from .messages import Message
 from .models import ConversationSpec, Rule, Status
@@ -65,12 +65,19 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class ChildAwaited:
-    """The call's child has not ended, and perhaps not begun. `content`: the instructions of the skill that it carries
-    out; `tools`: its scripts."""
+    """The call's child is not known to have begun. Of one that carries out a skill: `content`, the instructions;
+    `tools`, its scripts."""
 
     key: str
-    content: str
+    content: str = ""
     tools: tuple[ScriptTool, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChildBegun:
+    """The ledger has the child that the call `key` began."""
+
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +109,14 @@ class WaitOver:
     """The time is up for which the call waited for children, or for messages."""
 
     key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """The ledger has said what became of what the call sends, or subscribes to."""
+
+    key: str
+    delivered: Delivered
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +205,11 @@ Event = (
     | ModelFailed
     | ToolFinished
     | ChildAwaited
+    | ChildBegun
     | ChildFinished
     | MailCame
     | WaitOver
+    | Posted
     | Unposted
     | BackoffOver
     | ToolUnstarted
@@ -244,8 +261,9 @@ class Subscribe:
 
 @dataclass(frozen=True, slots=True)
 class TakeMail:
-    """These stand in the transcript now: they leave the mailbox with the commit."""
+    """The call `key` was given these, which stand in the transcript now: they leave the mailbox with the commit."""
 
+    key: str
     mail: tuple[Mail, ...]
 
 
