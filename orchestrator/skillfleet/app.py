@@ -21,11 +21,13 @@ from .conversations.asking import Asking, Models
 from .conversations.driver import Driver
 from .conversations.limits import Problem
 from .conversations.models import ConversationSpec, Rule
+from .conversations.outputs import Executions, no_executions
 from .conversations.redis_ledger import RedisLedger
 from .conversations.schedule import lease_s
 from .llm.adapters import adapted, registered
 from .llm.anthropic import anthropic_model
 from .llm.base import LanguageModel
+from .llm.chain import ChainModel
 from .llm.facts import KnownModels, ModelFacts
 from .llm.openai import openai_model
 from .llm.providers import Chosen, choose
@@ -37,8 +39,9 @@ from .shown_files import ShownFiles
 from .tools.permission import read_rules
 
 
-def models_of(settings: OrchestratorSettings, known: KnownModels) -> Models:
-    """Which model answers a conversation: its own script, an adapter of others, or the provider of the settings."""
+def models_of(settings: OrchestratorSettings, known: KnownModels, executions: Executions = no_executions) -> Models:
+    """Which model answers a conversation: its own script, none where it runs skills by itself, an adapter of others,
+    or the provider of the settings."""
 
     @lru_cache(maxsize=64)
     def provider(name: str) -> LanguageModel | Problem:
@@ -49,6 +52,8 @@ def models_of(settings: OrchestratorSettings, known: KnownModels) -> Models:
         if spec.script is not None:
             played = ReplayModel if spec.model.startswith(REPLAY) else ScriptedModel
             return played.of(spec.script, spec.script_start)
+        if spec.agent is not None and spec.steps:
+            return ChainModel.of(spec, spec.agent, executions)
         name = spec.model or settings.llm_model_name or ""
         return adapted(name) if registered(name) else provider(name)
 
@@ -102,12 +107,13 @@ def make_driver(
         catalogs,
     )
     known = known_models(settings)
+    executions = CeleryResults(lambda: make_celery(settings, queue=queue)).execution
     asking = Asking(
-        models_of(settings, known),
+        models_of(settings, known, executions),
         catalogs,
         budget=settings.skill_description_budget,
         known=known,
-        executions=CeleryResults(lambda: make_celery(settings, queue=queue)).execution,
+        executions=executions,
         file=ShownFiles(ArtifactStore.of(settings)).read,
         rules=policy_of(settings),
     )

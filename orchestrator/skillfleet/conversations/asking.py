@@ -109,6 +109,7 @@ class Asking:
                 rules=self._rules,
                 divergences=answer.divergences,
                 asked=_asked(conversation, request, usage) if spec.record else None,
+                problem=answer.problem,
             )
         early_s = AT_ONCE_S if answer.code == TIMED_OUT else 0.0
         if now >= conversation.closes_at - early_s:
@@ -199,7 +200,7 @@ def _asked(conversation: Conversation, request: ModelRequest, usage: Usage) -> A
 
 def unpriced(spec: ConversationSpec, facts: ModelFacts) -> Problem | None:
     """Why what it costs cannot be held against its limit."""
-    if spec.limits.max_cost is None or spec.script is not None or facts.prices is not None:
+    if spec.limits.max_cost is None or spec.script is not None or spec.steps or facts.prices is not None:
         return None
     name = spec.model or "the default model"
     return Problem(

@@ -55,8 +55,10 @@ def out_of_time(limits: Limits) -> Problem:
 def reached(conversation: Conversation) -> Problem | None:
     """The limit that leaves no room for another turn; of tool calls: when there was none for one that was wanted."""
     limits, usage = conversation.spec.limits, conversation.usage.plus(_reserved(conversation.children))
+    # What runs without a model ends by itself, and its turns are as many as its steps want.
+    max_turns = None if conversation.spec.steps else limits.max_turns
     spent: tuple[tuple[str, float, float | None, str], ...] = (
-        ("max_turns", conversation.turn, limits.max_turns, "turns"),
+        ("max_turns", conversation.turn, max_turns, "turns"),
         ("max_input_tokens", usage.input_tokens, limits.max_input_tokens, "input tokens"),
         ("max_output_tokens", usage.output_tokens, limits.max_output_tokens, "output tokens"),
         ("max_cost", usage.cost, limits.max_cost, "in cost"),

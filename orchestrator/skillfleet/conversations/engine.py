@@ -156,7 +156,7 @@ def _model_answered(conversation: Conversation, event: ModelReplied | ModelFaile
     )
     calls = event.message.tool_calls or ()
     if not calls:
-        return answered(moved, event.message.content, now)
+        return answered(moved, event.message.content, now, event.problem)
     if moved.closing:
         moved = moved.model_copy(update={"answer": event.message.content})
     asked = [_run_of(moved, index, call, event) for index, call in enumerate(calls)]

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from skillfleet_workers.wire.contract import DEFAULT_PRIORITY, DEFAULT_TENANT, Governing, UsedSkill
 from skillfleet_workers.wire.files import StoredFile
 
-from ..subagents.models import AgentSpec, ChildRun
+from ..subagents.models import AgentSpec, ChainStep, ChildRun
 from .limits import ConversationModel, Divergence, Limits, Problem, Usage
 from .messages import Message, ToolDefinition
 from .recorded import Asked
@@ -73,6 +73,11 @@ class ConversationSpec(ConversationModel):
     priority: int = DEFAULT_PRIORITY
     idempotency_key: str = ""
     created_at: float = 0.0
+
+    @property
+    def steps(self) -> tuple[ChainStep, ...]:
+        """What it runs without a model; none: it has one."""
+        return self.agent.steps if self.agent else ()
 
 
 class Conversation(ConversationModel):

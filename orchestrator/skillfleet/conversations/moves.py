@@ -26,7 +26,8 @@ class Submitted:
 class ModelReplied:
     """`snapshot`: the skills that it was asked with; None: not known. `trimmed`: as in the Conversation, when it was
     asked. `rules`: what the fleet's operator wants to be asked about. `outputs`: what `read_output` brings, by the
-    call's place in the turn. `divergences`: of a replay; `asked`: of a conversation that is recorded."""
+    call's place in the turn. `divergences`: of a replay; `asked`: of a conversation that is recorded. `problem`: why
+    the answer that it is has failed."""
 
     message: Message
     usage: Usage = field(default_factory=Usage)
@@ -36,6 +37,7 @@ class ModelReplied:
     outputs: Mapping[int, str] = field(default_factory=dict)
     divergences: tuple[Divergence, ...] = ()
     asked: Asked | None = None
+    problem: Problem | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,9 +78,8 @@ class ToolRun(ConversationModel):
     children that the calls `awaits` (their keys) began, for messages (`listens`), until `until` at the latest (by a
     clock that stands while the conversation is paused, seconds since the epoch); or for the ledger's word.
     `artifacts`: the files that it brought. `refused`: the code of the ToolError that stands in its place where the
-    engine would not make it.
-    `retry_at`: its script has failed, and it is sent again then, by a clock that stands while the conversation is
-    paused; until then no worker is to have it.
+    engine would not make it. `retry_at`: its script has failed, and it is sent again then, by a clock that stands
+    while the conversation is paused; until then no worker is to have it.
     `shown`, `request` and `governing` are dropped once they stand in the transcript."""
 
     ref: CallRef

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
+from skillfleet_workers.wire.published import TOPIC_NAME
 from skillfleet_workers.wire.uuids import is_uuid4
 
 from ..conversations.limits import ConversationModel
@@ -30,7 +31,7 @@ MAX_GIVEN_BYTES = MAX_PAYLOAD_BYTES
 """Of all payloads that one call is given at once: any one message fits."""
 
 MAX_TOPIC_CHARS = 200
-TOPIC = r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*"
+TOPIC = TOPIC_NAME
 PATTERN = r"(\*|[A-Za-z0-9_-]+)(\.(\*|[A-Za-z0-9_-]+))*"
 """What is subscribed to: a topic, in which `*` stands for one word; as the last one, for one or more."""
 

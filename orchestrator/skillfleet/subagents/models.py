@@ -46,11 +46,12 @@ class ChainStep(ConversationModel):
 
 class AgentSpec(ConversationModel):
     """What a subagent is, besides its conversation. `skill`: the one that it was assigned, without a model of its
-    own: then `steps` says what is run, in an order in which each comes after those that it needs; `params`: for the
-    skill, as they were given."""
+    own: then `steps` says what is run, in an order in which each comes after those that it needs; `version`: the
+    skill's, empty: not known; `params`: for the skill, as they were given."""
 
     name: str = Field(default="", max_length=MAX_NAME_CHARS)
     skill: str = ""
+    version: str = ""
     params: dict[str, JsonValue] = Field(default_factory=dict)
     steps: tuple[ChainStep, ...] = ()
     metadata: dict[str, JsonValue] = Field(default_factory=dict)

@@ -15,6 +15,9 @@ QUEUE_NAME = r"[a-z0-9-]{1,40}"
 QUEUE_RULE = "lower-case letters, digits and '-', at most 40"
 """What skills and workers may call a queue; a route has the same form."""
 
+TOPIC_NAME = r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*"
+"""What is published has a topic of this form."""
+
 
 class Entry(WireModel):
     """What runs a skill without a model. `script`: its path in the skill, empty: the skill only puts its dependencies
