@@ -3,36 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, computed_field
 from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select
 
+from .answers import SkillStats
 from .asked import Asked
 from .buckets import middle_of
 from .columns import day_of
 from .counting import Sum
 from .spans import ALL_TENANTS, stretches
 from .tables import execution_stats as told
-
-
-class SkillStats(BaseModel):
-    """Of the executions of one version of a skill that have ended, however. `p50_ms`, `p95_ms`: half of them, and 95
-    of 100, took no longer; at most 1% away from the truth."""
-
-    model_config = ConfigDict(frozen=True)
-
-    skill_name: str
-    skill_version: str
-    count: int
-    failed: int
-    timeout: int
-    p50_ms: float
-    p95_ms: float
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def failure_rate(self) -> float:
-        """Of those that failed or took too long."""
-        return round((self.failed + self.timeout) / self.count, 6)
 
 
 def skill_stats(connection: Connection, asked: Asked) -> tuple[SkillStats, ...]:
