@@ -1,6 +1,6 @@
 """What the executions of a skill came to, and how long they took: from sums, however many they were."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select
@@ -34,18 +34,19 @@ def stats_query(asked: Asked) -> Select[Any]:
 
 
 def _stats(skill: str, version: str, found: Sum) -> SkillStats:
-    p50, p95 = (round(_percentile(found.durations, of_100), 3) for of_100 in (50, 95))
+    durations = sorted((int(bucket), number) for bucket, number in found.durations.items())
+    p50, p95 = (round(_percentile(durations, of_100), 3) for of_100 in (50, 95))
     return SkillStats(
         skill_name=skill, skill_version=version, count=found.count, failed=found.failed, timeout=found.timeout,
         p50_ms=p50, p95_ms=p95,
     )  # fmt: skip
 
 
-def _percentile(durations: Mapping[str, int], of_100: int) -> float:
+def _percentile(durations: Sequence[tuple[int, int]], of_100: int) -> float:
     """Milliseconds, by the nearest rank."""
-    rank, total = 0, sum(durations.values())
-    for bucket in sorted(map(int, durations)):
-        rank += durations[str(bucket)]
+    rank, total = 0, sum(number for _, number in durations)
+    for bucket, number in durations:
+        rank += number
         if rank * 100 >= total * of_100:
             return middle_of(bucket)
     return 0.0
