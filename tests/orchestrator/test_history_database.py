@@ -51,7 +51,7 @@ def test_a_history_of_a_later_release_is_refused(history_url: str, tmp_path: Pat
     with history.writing() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     history.close()
-    with pytest.raises(SettingsError, match="later release .* version 9999.* upgrade skillfleet"):
+    with pytest.raises(SettingsError, match=r"later release .* version 9999.* upgrade skillfleet"):
         open_history(settings(history_url, tmp_path))
 
 

@@ -31,8 +31,8 @@ class News:
 class Unarchived:
     """Raises redis.RedisError when redis cannot be reached."""
 
-    def __init__(self, client: redis.Redis, fleet: str) -> None:
-        self._client, self._key = client, keys.FleetKeys(fleet).unarchived
+    def __init__(self, client: redis.Redis, fleet: str, page: int = PAGE) -> None:
+        self._client, self._key, self._page = client, keys.FleetKeys(fleet).unarchived, page
 
     def due(self, most: int) -> list[str]:
         """Those whose look is due, the oldest first."""
@@ -73,12 +73,12 @@ class Unarchived:
         """
         pipe = self._client.pipeline()
         pipe.hmget(keys.state(name), POSITION)
-        pipe.xrange(keys.events(name), f"({after}" if after else "-", count=PAGE)
+        pipe.xrange(keys.events(name), f"({after}" if after else "-", count=self._page)
         values, rows = pipe.execute()
         if not values[0]:
             return None
         conversation = conversation_of(dict(zip(POSITION, values, strict=True)), ())
-        return News(conversation, tuple(entry_of(cursor, fields) for cursor, fields in rows), len(rows) < PAGE)
+        return News(conversation, tuple(entry_of(cursor, fields) for cursor, fields in rows), len(rows) < self._page)
 
     def keep(self, names: Sequence[str], seconds: int = 2 * A_DAY_S) -> None:
         """Those of them that would be gone within a day stay so long."""

@@ -47,7 +47,7 @@ def _be_alone(connection: Connection, name: str) -> None:
 
 
 def _known(connection: Connection, name: str) -> Row:
-    wanted = select(conversations.c.archived_to, conversations.c.started_at)
+    wanted = select(conversations.c.archived_to, conversations.c.started_at, conversations.c.completed_at)
     return _first(connection, wanted.where(conversations.c.agent_id == name))
 
 
@@ -77,9 +77,8 @@ def _write(connection: Connection, found: News, told: Records, before: Records, 
     conversation = found.conversation
     row = conversation_row(conversation, found.entries[-1].cursor)
     row["started_at"] = row["started_at"] or known.get("started_at") or _began(told)
-    ended = [entry for entry in found.entries if entry.type == "ended"]
-    if not ended:  # its position may be ahead of what was read of its events
-        row["completed_at"] = None
+    if not any(entry.type == "ended" for entry in found.entries):
+        row["completed_at"] = known.get("completed_at")  # its position may be ahead of the events that were read
     _upsert(connection, conversations, [row])
     _upsert(connection, turns, [turn_row(conversation.id, turn) for turn in told.turns.values()])
     ours = [execution_row(one) for one in told.executions.values()]
