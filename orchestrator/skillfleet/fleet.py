@@ -28,6 +28,7 @@ from .local.access import Access
 from .mailing import Mailing
 from .outage import Outages
 from .recorder import recorded
+from .remembering import Remembering
 from .running_skills import RunningSkills, SkillOptions
 from .saving import SavedFile, save
 from .settings import OrchestratorSettings
@@ -39,7 +40,7 @@ FLEET_GONE_S = 30.0
 log = logging.getLogger(__name__)
 
 
-class Fleet(Submitting, Decisions, Mailing, Agents, RunningSkills):
+class Fleet(Submitting, Decisions, Mailing, Agents, RunningSkills, Remembering):
     """Use it as a context manager, on the main thread:
 
         with Fleet() as fleet:

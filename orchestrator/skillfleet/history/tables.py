@@ -38,6 +38,7 @@ conversations = Table(
     Column("archived_to", Words, nullable=False),
     Index(None, "state"),
     Index(None, "created_at"),
+    Index(None, "tenant", "created_at"),
     Index(None, "completed_at"),
     Index(None, "parent_id"),
     Index(None, "root_id"),
