@@ -23,6 +23,7 @@ from .moves import (
     ChildFinished,
     DeadlinePassed,
     Decided,
+    Deliver,
     Effect,
     Event,
     Finish,
@@ -30,10 +31,13 @@ from .moves import (
     ModelFailed,
     ModelReplied,
     Paused,
+    Posted,
     Resumed,
     RunTool,
     StartChild,
     Submitted,
+    Subscribe,
+    TakeMail,
     TimeShort,
     ToolFailed,
     ToolFinished,
@@ -50,6 +54,9 @@ from .recorded import with_divergences
 from .repetition import without_repeated
 from .runs import ToolRun
 from .told_calls import call_told
+
+Begins = RunTool | StartChild | Deliver | Subscribe
+"""What is done for calls that are out, and for no others."""
 
 
 def step(conversation: Conversation, event: Event, now: float, parallel: int = PARALLEL_CALLS) -> Moved:
@@ -81,19 +88,19 @@ def _moved(conversation: Conversation, event: Event, now: float) -> Moved:
             return finish(conversation, "cancelled", now, Problem(code="cancelled", message="Cancelled."))
         case TimeShort() | DeadlinePassed():
             return time_short(conversation) if isinstance(event, TimeShort) else _too_late(conversation, now)
-        case MailCame() | WaitOver() | Unposted():
+        case MailCame() | WaitOver() | Posted() | Unposted():
             return own_told(conversation, event, now)
 
 
 def wanted(conversation: Conversation, effects: list[Effect]) -> list[Effect]:
     """Of the effects of several steps, those that the last one left standing."""
     if conversation.terminal:
-        return [effect for effect in effects if isinstance(effect, CancelTool | Finish)]
+        return [effect for effect in effects if isinstance(effect, TakeMail | CancelTool | Finish)]
     out = {run.key for run in conversation.out}
-    return [one for one in effects if not isinstance(one, RunTool | StartChild) or _key(one) in out]
+    return [one for one in effects if not isinstance(one, Begins) or _key(one) in out]
 
 
-def _key(effect: RunTool | StartChild) -> str:
+def _key(effect: Begins) -> str:
     return effect.run.key if isinstance(effect, RunTool) else effect.key
 
 

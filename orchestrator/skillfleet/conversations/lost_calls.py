@@ -67,6 +67,15 @@ def _why_given_up(run: ToolRun) -> ToolError:
     return error.model_copy(update={"message": f"{message}: {run.said}"})
 
 
+def no_worker(run: ToolRun, why: str, waited_s: float) -> ToolError:
+    needs = f": {why.rstrip('.')}" if why else ""
+    return ToolError(
+        error="no_worker_for_skill",
+        message=f"No worker can run the skill {run.skill!r}{needs}. The call has waited {waited_s:.0f} s for one.",
+        fix="Go about it without this skill, or tell the user that no worker of the fleet can run it now.",
+    )
+
+
 def _send_again(conversation: Conversation, run: ToolRun, attempts: int, now: float) -> Moved:
     ref = run.ref.model_copy(update={"attempt": run.ref.attempt + attempts})
     sends = 1 if attempts else run.sends + 1

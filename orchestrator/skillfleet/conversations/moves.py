@@ -7,7 +7,7 @@ from skillfleet_workers.wire.contract import Effects, Governing, ScriptTool, Use
 from skillfleet_workers.wire.execution import Artifact
 from skillfleet_workers.wire.published import Snapshot
 
-from ..subagents.mailbox import AgentMessage, Mail
+from ..subagents.mailbox import AgentMessage, Delivered, Mail
 from .limits import Divergence, Problem, Usage
 from .messages import Message
 from .models import ConversationSpec, Rule, Status
@@ -103,6 +103,14 @@ class WaitOver:
 
 
 @dataclass(frozen=True, slots=True)
+class Posted:
+    """The ledger has said what became of what the call sends, or subscribes to."""
+
+    key: str
+    delivered: Delivered
+
+
+@dataclass(frozen=True, slots=True)
 class Unposted:
     """The ledger has not said what became of what the call sends, or subscribes to."""
 
@@ -190,6 +198,7 @@ Event = (
     | ChildFinished
     | MailCame
     | WaitOver
+    | Posted
     | Unposted
     | BackoffOver
     | ToolUnstarted
@@ -241,8 +250,9 @@ class Subscribe:
 
 @dataclass(frozen=True, slots=True)
 class TakeMail:
-    """These stand in the transcript now: they leave the mailbox with the commit."""
+    """The call `key` was given these, which stand in the transcript now: they leave the mailbox with the commit."""
 
+    key: str
     mail: tuple[Mail, ...]
 
 

@@ -4,7 +4,7 @@ from ..tools.own import MESSAGING
 from .ending import Moved, close_turn
 from .mail_calls import begin_mail, mail_told
 from .models import Conversation
-from .moves import Effect, MailCame, Unposted, WaitOver
+from .moves import Effect, MailCame, Posted, Unposted, WaitOver
 from .runs import ToolRun
 from .spawning import begin_spawning, wait_over
 
@@ -26,7 +26,7 @@ def with_begun(conversation: Conversation, now: float) -> Moved:
     return closed, [*effects, *more]
 
 
-def own_told(conversation: Conversation, event: MailCame | WaitOver | Unposted, now: float) -> Moved:
+def own_told(conversation: Conversation, event: MailCame | WaitOver | Posted | Unposted, now: float) -> Moved:
     run = own_run(conversation, event.key)
     if run is None or conversation.status == "paused":
         return conversation, []

@@ -1,14 +1,16 @@
 """When a conversation must be looked at next, and what a look finds (pure)."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from skillfleet_workers.wire.calls import CallRecord
-from skillfleet_workers.wire.contract import ToolError
 from skillfleet_workers.wire.shown import shown_to_model
 
+from ..subagents.mailbox import Mail
 from .limits import Usage
+from .lost_calls import no_worker
+from .mail_looks import mail_dues, mail_news
 from .models import Conversation
 from .moves import (
     CancelRequested,
@@ -123,7 +125,8 @@ class Sight:
     """What a look goes by besides the records. `listening_since`: when redis could last be reached again; before it,
     silence proves nothing. `empty_queues`: the routes whose tool queue is empty. `overtaken_at`: as in the Claim.
     `unserved`: calls, by their keys. `lost_after_s`: see the function. `snapshot`: the id of the skills that it
-    begins with, empty: not known, None: because there is no worker."""
+    begins with, empty: not known, None: because there is no worker. `mailbox`: as in the Claim; `listening`: the
+    calls that listened by then."""
 
     now: float
     cancel: bool = False
@@ -135,6 +138,8 @@ class Sight:
     lost_after_s: float = LOST_AFTER_S
     snapshot: str | None = ""
     queue_timeout_s: float = QUEUE_TIMEOUT_S
+    mailbox: Sequence[Mail] = ()
+    listening: Collection[str] = ()
 
     def lost_at(self, record: CallRecord) -> float:
         return max(record.beat_at, self.listening_since) + self.lost_after_s
@@ -162,6 +167,8 @@ def observe(conversation: Conversation, records: Records, sight: Sight) -> list[
             events.append(ToolUnstarted(run.key))
         elif record is not None:
             events += _news_of(run, record, sight)
+    if not sight.pause:
+        events += mail_news(conversation, records, sight.mailbox, sight.now)
     if sight.cancel:
         events.append(CancelRequested())
     heard = any(isinstance(event, Decided) for event in events)  # in time, since when it is given another deadline
@@ -210,7 +217,7 @@ def next_due(conversation: Conversation, records: Records, sight: Sight) -> floa
         return sight.now
     awaited = (*conversation.with_workers, *conversation.with_children)
     looks = [_look_at(run, records.get(run.key), sight) for run in awaited]
-    return min([conversation.closes_at, *looks])
+    return min([conversation.closes_at, *looks, *mail_dues(conversation, sight.listening, sight.now)])
 
 
 def _word_on(run: ToolRun, record: CallRecord | None) -> Iterator[Event]:
@@ -256,15 +263,6 @@ def _news_of_unserved(run: ToolRun, unserved: Unserved, sight: Sight) -> Iterato
     elif sight.now >= sight.given_up_at(run, unserved):
         error = no_worker(run, unserved.why, sight.now - run.sent_at)
         yield ToolFinished(run.key, "tool_error", shown_to_model(error))
-
-
-def no_worker(run: ToolRun, why: str, waited_s: float) -> ToolError:
-    needs = f": {why.rstrip('.')}" if why else ""
-    return ToolError(
-        error="no_worker_for_skill",
-        message=f"No worker can run the skill {run.skill!r}{needs}. The call has waited {waited_s:.0f} s for one.",
-        fix="Go about it without this skill, or tell the user that no worker of the fleet can run it now.",
-    )
 
 
 def _look_at(run: ToolRun, record: CallRecord | None, sight: Sight) -> float:

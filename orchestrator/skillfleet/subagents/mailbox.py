@@ -1,6 +1,8 @@
 """Messages between subagents (seed 002), and the rules of what may be sent (pure)."""
 
 import json
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Literal, Self
@@ -24,6 +26,9 @@ MAX_MAILBOX = 256
 MAX_SUBSCRIPTIONS = 20
 """Most topics that one subagent hears."""
 
+MAX_GIVEN_BYTES = MAX_PAYLOAD_BYTES
+"""Of all payloads that one call is given at once; the first message comes in any case."""
+
 MAX_TOPIC_CHARS = 200
 TOPIC = r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*"
 PATTERN = r"(\*|[A-Za-z0-9_-]+)(\.(\*|[A-Za-z0-9_-]+))*"
@@ -43,12 +48,30 @@ def _uuid(value: str) -> str:
     return value
 
 
+def payload_bytes(payload: dict[str, JsonValue]) -> int:
+    return len(json.dumps(payload, ensure_ascii=False).encode())
+
+
 def _small(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    size = len(json.dumps(value, ensure_ascii=False).encode())
+    size = payload_bytes(value)
     if size > MAX_PAYLOAD_BYTES:
         raise ValueError(f"has {size} bytes, and a message at most {MAX_PAYLOAD_BYTES}")
     return value
 
+
+def _topic(value: str) -> str:
+    if len(value) > MAX_TOPIC_CHARS or not re.fullmatch(TOPIC, value):
+        raise ValueError(f"{_TOPIC_RULE}, such as navigation.complete")
+    return value
+
+
+def _pattern(value: str) -> str:
+    if len(value) > MAX_TOPIC_CHARS or not re.fullmatch(PATTERN, value):
+        raise ValueError(f"{_TOPIC_RULE}, in which * stands for a word, such as navigation.*")
+    return value
+
+
+_TOPIC_RULE = f"needs words of letters, digits, - and _ with dots between them, at most {MAX_TOPIC_CHARS} characters"
 
 Uuid = Annotated[str, AfterValidator(_uuid)]
 
@@ -63,7 +86,7 @@ class AgentMessage(ConversationModel):
     sender_id: str = Field(min_length=1)
     message_type: MessageType
     payload: Annotated[dict[str, JsonValue], AfterValidator(_small)]
-    topic: str | None = Field(default=None, pattern=f"^{TOPIC}$", max_length=MAX_TOPIC_CHARS)
+    topic: Annotated[str, AfterValidator(_topic)] | None = None
     recipient_id: str | None = None
     timestamp: float = 0.0
     ttl: int = Field(default=DEFAULT_TTL_S, ge=1, le=MAX_TTL_S)
@@ -108,5 +131,44 @@ class Listening(ConversationModel):
     """What a call waits for: messages that fit (`topic` a pattern, `correlation_id`), at most `limit` of them."""
 
     limit: int = 10
-    topic: str | None = None
+    topic: Annotated[str, AfterValidator(_pattern)] | None = None
     correlation_id: str | None = None
+
+    def hears(self, message: AgentMessage) -> bool:
+        if self.topic is not None and not (message.topic and fits(self.topic, message.topic)):
+            return False
+        return self.correlation_id in (None, message.correlation_id)
+
+
+class Sent(ConversationModel):
+    """What its sender is told of a message that went out."""
+
+    message_id: str
+    correlation_id: str | None = None
+    delivered_to: int
+
+    @classmethod
+    def of(cls, message: AgentMessage, delivered: Delivered) -> Self:
+        return cls(message_id=message.message_id, correlation_id=message.correlation_id, delivered_to=delivered.to)
+
+
+def fits(pattern: str, topic: str) -> bool:
+    """`*` stands for one word; as the last one, for one or more."""
+    wanted, words = pattern.split("."), topic.split(".")
+    enough = len(words) >= len(wanted) if wanted[-1] == "*" else len(words) == len(wanted)
+    return enough and all(one in ("*", word) for one, word in zip(wanted, words, strict=False))
+
+
+def pick(mail: Sequence[Mail], listening: Listening, now: float) -> tuple[Mail, ...]:
+    """What a call is given of it: what it listens for and has not expired, the most urgent first, then what came
+    first."""
+    heard = [one for one in mail if now < one.message.expires_at and listening.hears(one.message)]
+    ordered = sorted(heard, key=lambda one: one.message.priority)[: listening.limit]
+    given: list[Mail] = []
+    room = MAX_GIVEN_BYTES
+    for one in ordered:
+        room -= payload_bytes(one.message.payload)
+        if given and room < 0:
+            break
+        given.append(one)
+    return tuple(given)
