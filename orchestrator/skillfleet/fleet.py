@@ -21,6 +21,7 @@ from .decisions import Decisions
 from .errors import BadRequestError, NoFleetError, UnknownConversationError
 from .events import Entry, Position
 from .local.access import Access
+from .mailing import Mailing
 from .outage import Outages
 from .recorder import recorded
 from .saving import SavedFile, save
@@ -33,7 +34,7 @@ FLEET_GONE_S = 30.0
 log = logging.getLogger(__name__)
 
 
-class Fleet(Submitting, Decisions):
+class Fleet(Submitting, Decisions, Mailing):
     """Use it as a context manager, on the main thread:
 
         with Fleet() as fleet:

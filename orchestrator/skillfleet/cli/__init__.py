@@ -17,6 +17,7 @@ from .dead import app as dead
 from .doctor import doctor
 from .evals import evaluate
 from .following import follow, result
+from .messages import app as messages
 from .persons import answer, approve, deny
 from .queries import cancel, list_conversations, pause, resume, status
 from .rules import OrderedCommand
@@ -76,6 +77,7 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
 for name, command in COMMANDS.items():
     app.command(name, cls=OrderedCommand)(command)
 app.add_typer(dead, name="dead")
+app.add_typer(messages, name="messages")
 mount_skills(app)
 
 

@@ -19,6 +19,7 @@ from ..conversations.dead import DeadReport
 from ..conversations.limits import Divergence, Usage
 from ..conversations.report import ArtifactReport, Report
 from ..events import Entry
+from .mail_lines import mail_line
 from .saying import Saying, last_lines, tail
 
 MARKS = {"succeeded": "[green]✓[/]", "tool_error": "[yellow]✗[/]", "lost": "[red]✗[/]"}
@@ -107,6 +108,8 @@ class Watch:
                 self._logged_at = entry.at
             if entry.type == "output":
                 self._output(entry.data, entry.at)
+            if line := mail_line(entry):
+                self._console.print(f"    [dim]· {literal(line)}[/]", soft_wrap=True)
             if self._console.is_terminal:
                 self._saying.see(entry)
         elapsed = time.monotonic() - self._began
@@ -160,7 +163,7 @@ class Watch:
         again = f" [yellow](attempt {data['attempt']})[/]" if data["attempt"] > 1 else ""
         what = f"[cyan]→ {data['key']} {literal(data['name'])}[/]({literal(data['arguments'])}){again}"
         self._console.print(f"  {what}", soft_wrap=True)
-        self._doing = f"waiting for a worker to run {data['name']}"
+        self._doing = data["name"] if data.get("own") else f"waiting for a worker to run {data['name']}"
 
     def _progress(self, data: dict[str, Any]) -> None:
         self._doing = f"{self._names.get(data['key'], 'a call')}: {data['text']}"

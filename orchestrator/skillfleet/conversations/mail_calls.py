@@ -20,6 +20,7 @@ from .runs import ToolRun
 PARENT = "parent"
 
 _REFUSED: dict[Refused, tuple[str, str]] = {
+    "unknown_sender": ("You are no agent of this task any more.", "End with your answer."),
     "unknown_recipient": (
         "There is no agent {recipient!r} in this task.",
         "Name an agent_id that spawn_subagent gave, the sender_id of a message that you got, or 'parent'.",
@@ -112,7 +113,7 @@ def _message(conversation: Conversation, run: ToolRun, asked: WireModel) -> Agen
             given["correlation_id"] = uuid_of(f"{run.ref.call_id}:correlation")
     elif isinstance(asked, Publish):
         given["message_type"] = "event"
-    own = {"message_id": uuid_of(run.ref.call_id), "sender_id": conversation.id}
+    own = {"message_id": uuid_of(run.ref.call_id), "sender_id": conversation.id, "root": conversation.root}
     return AgentMessage.model_validate(given | own)
 
 
@@ -147,5 +148,5 @@ def _shown(mail: tuple[Mail, ...], now: float) -> str:
 
 
 def _seen(message: AgentMessage, now: float) -> dict[str, Any]:
-    known = message.model_dump(mode="json", exclude={"recipient_id", "timestamp", "ttl"}, exclude_none=True)
+    known = message.model_dump(mode="json", exclude={"recipient_id", "timestamp", "ttl", "root"}, exclude_none=True)
     return {**known, "age": round(max(0.0, now - message.timestamp), 1)}

@@ -80,7 +80,7 @@ class AgentMessage(ConversationModel):
     """Seed 002's Message. `sender_id`, `recipient_id`: ids of conversations, or SYSTEM. `topic`: of a broadcast, None
     of a direct one. `timestamp`: when it was delivered, seconds since the epoch by the ledger's clock; 0.0: not yet.
     `ttl`: seconds from then on, after which it is delivered to nobody. `priority`: 1 comes first. `correlation_id`:
-    of a request and of what answers it."""
+    of a request and of what answers it. `root`: the conversation at the top of the tree that it goes through."""
 
     message_id: Uuid
     sender_id: str = Field(min_length=1)
@@ -92,6 +92,7 @@ class AgentMessage(ConversationModel):
     ttl: int = Field(default=DEFAULT_TTL_S, ge=1, le=MAX_TTL_S)
     priority: int = Field(default=DEFAULT_PRIORITY, ge=1, le=10)
     correlation_id: Uuid | None = None
+    root: str = ""
 
     @model_validator(mode="after")
     def _addressed(self) -> Self:
@@ -116,7 +117,15 @@ class Mail:
     message: AgentMessage
 
 
-Refused = Literal["unknown_recipient", "recipient_ended", "mailbox_full", "no_such_request", "too_many_subscriptions"]
+Refused = Literal[
+    "unknown_sender",
+    "unknown_recipient",
+    "recipient_ended",
+    "mailbox_full",
+    "no_such_request",
+    "too_many_subscriptions",
+]
+"""`unknown_sender`: it is not in the tree, or has ended."""
 
 
 @dataclass(frozen=True, slots=True)
