@@ -87,10 +87,11 @@ def tell_story(number: int, random: Random, span_s: float) -> Story:
     family = random.random() < FAMILIES
     turns = random.choice([0, 1, 1, 2, 2, 3, 4]) + 2 * family
     replies = _replies(random, turns, f"answer {number}", forking=0.25, family=Family(0) if family else None)
-    children = {
-        skill: _replies(random, random.choice([0, 1, 1, 2]), f"what {skill} brought", forking=0.1)
-        for skill in FORKING
-    }
+    children = {}
+    for skill in FORKING:
+        own = Family(1) if family else None
+        turns = random.choice([0, 1, 1, 2])
+        children[skill] = _replies(random, turns, f"what {skill} brought", forking=0.1, family=own)
     for depth, name in enumerate(GENERATIONS if family else (), start=1):
         turns = random.choice([0, 1, 2, 3])
         children[name] = _replies(random, turns, f"what {name} says", forking=0.05, family=Family(depth))

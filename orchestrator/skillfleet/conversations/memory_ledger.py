@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from skillfleet_workers.wire.contract import CallRef
 from skillfleet_workers.wire.keys import LIVE_ENDED_S
 
-from ..events import Entry, Told, in_order, opening
-from ..subagents.mailbox import AgentMessage, Delivered
+from ..events import Told, opening
 from .ledger import (
     FORMAT,
     LEASE_S,
@@ -15,26 +14,25 @@ from .ledger import (
     MAX_DEAD,
     Accepted,
     Claim,
-    DeadCall,
     DecidedAs,
     LiveWords,
     Nothing,
     Written,
-    dead_call,
-    out_calls,
 )
 from .memory_children import ask_to_end, begin_child, end_family
 from .memory_control import decide, pause, resume
+from .memory_kept import KeptInMemory
+from .memory_mail import MailInMemory, end_mail, unexpired_mail
 from .memory_places import heal, release, send, vacate
 from .memory_store import Kept, MemoryStore
-from .models import Conversation, ConversationSpec, Status
+from .models import Conversation, ConversationSpec
 from .runs import Decision, ToolRun
 from .schedule import LEAST_ROOMS, RESEND_AFTER_S, Rooms
 
 __all__ = ["MemoryLedger", "MemoryStore"]
 
 
-class MemoryLedger:
+class MemoryLedger(KeptInMemory, MailInMemory):
     """The orchestrator's side."""
 
     def __init__(
@@ -88,6 +86,7 @@ class MemoryLedger:
             return Claim(
                 kept.conversation(), kept.fence, now, kept.cancel, dict(kept.calls), kept.pause is not None,
                 {route: store.places[route].mark for route in routes}, released, idle_s,
+                unexpired_mail(store, kept) if kept.position.listening else (),
             )  # fmt: skip
 
     def _taken(self, only: str | None) -> str | None:
@@ -137,6 +136,10 @@ class MemoryLedger:
             before = kept.position
             counted = {"paused_s": before.paused_s, "dropped": before.dropped}
             kept.position = after.model_copy(update={"messages": (), **counted})
+            for place in taken:
+                kept.mailbox.pop(place, None)
+            if kept.mailbox and not {run.key for run in after.listening} <= {run.key for run in before.listening}:
+                kept.news = fence
             self._tell(kept, told)
             store.bury(after, MAX_DEAD)
             released = self._send(kept, before, sends, rooms)
@@ -160,6 +163,7 @@ class MemoryLedger:
             store.not_ready(kept)
             kept.expires_at = store.clock() + self._ttl_s
             kept.live_until = min(kept.live_until, store.clock() + LIVE_ENDED_S)
+            end_mail(store, kept)
         elif due is not None:
             if turned or kept.news == fence or kept.ended(store.clock()) or kept.all_in():
                 store.ring(after.id)
@@ -178,11 +182,6 @@ class MemoryLedger:
     def release_calls(self, rooms: Rooms) -> tuple[str, ...]:
         with self._store.changed:
             return tuple(release(self._store, rooms))
-
-    def calls(self, call_ids: Sequence[str]) -> list[tuple[Conversation, ToolRun]]:
-        with self._store.changed:
-            kept = {name: one.position for name in self._store.names() if (one := self._store.find(name))}
-            return out_calls(kept, call_ids)
 
     def renew(self, conversation_id: str, fence: int) -> bool:
         with self._store.changed:
@@ -231,61 +230,9 @@ class MemoryLedger:
                 raise KeyError(conversation_id)
             return decide(self._store, kept, key, decision)
 
-    def load(self, conversation_id: str) -> Conversation | None:
-        with self._store.changed:
-            kept = self._store.find(conversation_id)
-            return kept.conversation() if kept else None
-
-    def newest(self, limit: int) -> list[Conversation]:
-        with self._store.changed:
-            kept = [self._store.find(name) for name in reversed(self._store.names())]
-            return [one.position for one in kept if one][:limit]
-
-    def dead(self, limit: int) -> list[DeadCall]:
-        store = self._store
-        with store.changed:
-            kept = {name: one.position for name in store.names() if (one := store.find(name))}
-            newest = sorted(store.dead.items(), key=lambda item: item[1], reverse=True)[:limit]
-            return [found for call_id, at in newest if (found := dead_call(kept, call_id, at))]
-
-    def find_dead(self, call_id: str) -> DeadCall | None:
-        return next((call for call in self.dead(MAX_DEAD) if call.run.ref.call_id == call_id), None)
-
     def tell_live(self, *words: LiveWords) -> list[bool]:
         with self._store.changed:
             return [self._store.tell_words(one.told, self._held(one.conversation_id, one.fence)) for one in words]
-
-    def entries(self, conversation_id: str, after: str, wait_s: float, live: str | None = None) -> list[Entry]:
-        def found() -> list[Entry]:
-            kept = self._store.find(conversation_id)
-            if kept is None:
-                return []
-            told = [] if live is None else self._store.live(kept, int(live))
-            return in_order(kept.entries[int(after) :], told)
-
-        with self._store.changed:
-            self._store.changed.wait_for(found, timeout=wait_s)
-            return found()
-
-    def ended(self, conversation_id: str, wait_s: float) -> bool:
-        def has() -> bool:
-            kept = self._store.find(conversation_id)
-            return bool(kept and kept.entries and kept.entries[-1].type == "ended")
-
-        with self._store.changed:
-            return self._store.changed.wait_for(has, timeout=wait_s)
-
-    def deliver(self, message: AgentMessage, root: str, call: CallRef | None = None) -> Delivered:
-        raise NotImplementedError
-
-    def subscribe(self, conversation_id: str, pattern: str, root: str, call: CallRef | None = None) -> Delivered:
-        raise NotImplementedError
-
-    def states(self, conversation_ids: Sequence[str]) -> dict[str, Status]:
-        raise NotImplementedError
-
-    def sent(self, after: str, wait_s: float) -> list[tuple[str, AgentMessage]]:
-        raise NotImplementedError
 
     def awake_s(self) -> float:
         return self._store.clock() - self._store.awake_since

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skillfleet_workers.wire.calls import CallRecord
-from skillfleet_workers.wire.keys import LIVE_ENTRIES, LIVE_S, LIVE_WORDS
+from skillfleet_workers.wire.keys import LIVE_ENTRIES, LIVE_S, LIVE_WORDS, MESSAGES_KEPT
 
 from ..events import Entry, EventType, LiveTold, LiveType
+from ..subagents.mailbox import AgentMessage, Delivered
 from .fair import FIRST, FairQueue, Rank
 from .messages import Message
 from .models import Conversation, ConversationSpec
@@ -39,6 +40,10 @@ class Kept:
     calls: dict[str, CallRecord] = field(default_factory=dict)
     expires_at: float = math.inf
     news: int = -1
+    mailbox: dict[str, AgentMessage] = field(default_factory=dict)
+    """By place, in the order in which they came."""
+    requests: dict[tuple[str, str], float] = field(default_factory=dict)
+    """That wait for its answer: by requester and correlation_id, when they expire."""
     format: int = 1
 
     def ended(self, now: float) -> bool:
@@ -96,6 +101,12 @@ class MemoryStore:
         """What went over the control channel, the newest last."""
         self.dead: dict[str, float] = {}
         """Calls that were given up, by when."""
+        self.topics: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+        """By the root of a tree: who hears which pattern."""
+        self.posted: dict[tuple[str, str], tuple[Delivered, float]] = {}
+        """By root and message_id: what became of it, and until when that is known."""
+        self.messages: deque[tuple[int, AgentMessage]] = deque(maxlen=MESSAGES_KEPT)
+        self.messages_told = 0
         self._kept: dict[str, Kept] = {}
         self._by_key: dict[tuple[str, str], str] = {}
 

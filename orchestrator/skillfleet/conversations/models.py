@@ -200,6 +200,16 @@ class Conversation(ConversationModel):
         return tuple(run for run in self.out if run.child)
 
     @property
+    def listening(self) -> tuple[ToolRun, ...]:
+        """Of those, the ones that wait for messages."""
+        return tuple(run for run in self.out if run.listens)
+
+    @property
+    def posting(self) -> tuple[ToolRun, ...]:
+        """Of those, the ones that wait for the ledger's word."""
+        return tuple(run for run in self.out if run.begun and not (run.listens or run.awaits))
+
+    @property
     def with_persons(self) -> tuple[ToolRun, ...]:
         """Of those, the ones that wait for a person's word."""
         return tuple(run for run in self.out if run.asks)

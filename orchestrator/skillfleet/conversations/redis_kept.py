@@ -10,7 +10,7 @@ from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.contract import CallRef
 
 from .ledger import DeadCall, dead_call, out_calls
-from .models import Conversation
+from .models import Conversation, Status
 from .runs import ToolRun
 from .stored import POSITION, UNREADABLE, conversation_of
 
@@ -54,6 +54,10 @@ class KeptInRedis:
         if at is None:
             return None
         return dead_call(self._stored([CallRef.of_call(call_id).conversation_id]), call_id, at / 1000)
+
+    def states(self, conversation_ids: Sequence[str]) -> dict[str, Status]:
+        found = self._states(conversation_ids, ("status",))
+        return {name: cast(Status, state["status"]) for name, state in found.items()}
 
     def _stored(self, names: Sequence[str]) -> dict[str, Conversation]:
         """Those that are kept, by name, without their messages."""

@@ -15,12 +15,11 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.calls import parse_records
 from skillfleet_workers.wire.connection import RedisUrls
-from skillfleet_workers.wire.contract import CallRef
 from skillfleet_workers.wire.lua import lua
 
 from ..events import Entry, Told, in_order, opening
-from ..subagents.mailbox import AgentMessage, Delivered
-from .acceptance import ON_DISK_WITHIN_MS, REPLICATED_WITHIN_MS, check_replicated, on_disk
+from ..subagents.mailbox import orphaned
+from .acceptance import MAX_WAIT_S, ON_DISK_WITHIN_MS, REPLICATED_WITHIN_MS, check_replicated, on_disk
 from .ledger import (
     FORMAT,
     LEASE_S,
@@ -33,9 +32,10 @@ from .ledger import (
     Nothing,
     Written,
 )
-from .models import Conversation, ConversationSpec, Status
+from .models import Conversation, ConversationSpec
 from .persons import asked_for, decided_entry
 from .redis_kept import KeptInRedis
+from .redis_mail import MailInRedis, mail_of
 from .retention import forget_expired
 from .runs import Decision, ToolRun
 from .schedule import LEAST_ROOMS, RESEND_AFTER_S, Rooms
@@ -50,14 +50,13 @@ from .stored import (
     stored_apart,
 )
 
-MAX_WAIT_S = (ON_DISK_WITHIN_MS + REPLICATED_WITHIN_MS) / 1000
 TIDY_EVERY_S = 60.0
 _LOOK_MS = int(RESEND_AFTER_S * 1000)
 
 log = logging.getLogger(__name__)
 
 
-class RedisLedger(KeptInRedis):
+class RedisLedger(KeptInRedis, MailInRedis):
     """Safe to share between threads. Raises redis.RedisError when redis cannot be reached.
 
     `bell` names the doorbell that conversations submitted here ring, and that `wait` listens to; `queue` the Celery
@@ -82,7 +81,7 @@ class RedisLedger(KeptInRedis):
         self._blocking = urls.client(blocking_seconds=MAX_WAIT_S)
         self._ttl_s = ttl_s
         fleet_keys = keys.FleetKeys(fleet)
-        self._due, self._control = fleet_keys.due, fleet_keys.control
+        self._due, self._control, self._messages = fleet_keys.due, fleet_keys.control, fleet_keys.messages
         self._idempotency = fleet_keys.idempotency
         self._bell = keys.FleetKeys(bell or fleet).bell
         self._queue = keys.QueueKeys(queue or keys.task_queue(fleet)).base
@@ -91,8 +90,9 @@ class RedisLedger(KeptInRedis):
             self._client.register_script(lua(__package__, name))
             for name in ("submit", "claim", "commit", "renew", "release", "tell_live")
         )
-        self._cancel, self._pause, self._resume, self._decide = (
-            self._client.register_script(lua(__package__, name)) for name in ("cancel", "pause", "resume", "decide")
+        self._cancel, self._pause, self._resume, self._decide, self._deliver, self._subscribe = (
+            self._client.register_script(lua(__package__, name))
+            for name in ("cancel", "pause", "resume", "decide", "deliver", "subscribe")
         )
         self._waits_for_disk, self._replicas = True, replicas
         self._written, self._fleet, self._tidy_at = OwnWritings(), fleet, 0.0
@@ -129,7 +129,7 @@ class RedisLedger(KeptInRedis):
             args=[
                 spec.id, spec.model_dump_json(), state_json(started), started.status,
                 self._due, self._bell, self._control, int(spec.limits.timeout_s * 1000),
-                spec.tenant, spec.priority, spec.parent_call, *told,
+                spec.tenant, spec.priority, spec.parent_call, spec.root, *told,
             ],
         )  # fmt: skip
 
@@ -146,13 +146,17 @@ class RedisLedger(KeptInRedis):
         state, calls, messages = paired(answer[5]), paired(answer[6]), answer[7]
         try:
             conversation, records = self._written.read(name, fence, state, messages), parse_records(calls)
+            mailbox = mail_of(answer[8])
         except UNREADABLE as unreadable:
             # Others are served meanwhile; it is looked at again when this lease ends.
             log.error("conversation %s cannot be read: %r", name, unreadable)
             return Nothing(0.0, released)
         overtaken_at = {route: int(mark) / 1000 for route, mark in paired(marks).items()}
         cancel, pause = state.get("cancel") == "1", "pause" in state
-        return Claim(conversation, fence, now / 1000, cancel, records, pause, overtaken_at, released, idle_ms / 1000)
+        return Claim(
+            conversation, fence, now / 1000, cancel, records, pause, overtaken_at, released, idle_ms / 1000,
+            mailbox,
+        )  # fmt: skip
 
     def commit(
         self,
@@ -166,7 +170,10 @@ class RedisLedger(KeptInRedis):
     ) -> Written | None:
         name, apart = after.id, stored_apart(after).items()
         done, *released = self._commit(
-            keys=[keys.state(name), keys.events(name), keys.calls(name), self._due, keys.end(name), keys.DEAD],
+            keys=[
+                keys.state(name), keys.events(name), keys.calls(name), self._due, keys.end(name), keys.DEAD,
+                self._messages,
+            ],
             args=[
                 name, fence, state_json(after), after.status, "" if due is None else int(due * 1000),
                 ",".join(run.key for run in after.with_workers), self._ttl_s, secrets.token_hex(8),
@@ -174,24 +181,13 @@ class RedisLedger(KeptInRedis):
                 ",".join(f"{run.key}:{'child' if run.child else 'result'}" for run in after.given_up),
                 self._tenant_slots, self._queue, rooms.told, _LOOK_MS,
                 ",".join(f"{run.key}:{int(run.again)}:{run.route}" for run in sends), own_ms(after),
+                ",".join(taken), json.dumps(orphaned(name, after.status)) if after.terminal else "",
                 len(apart), *(part for field in apart for part in field), *(part for entry in told for part in entry),
             ],
         )  # fmt: skip
         if done and due is not None:
             self._written.note(after, fence)
         return Written(tuple(released)) if done else None
-
-    def deliver(self, message: AgentMessage, root: str, call: CallRef | None = None) -> Delivered:
-        raise NotImplementedError
-
-    def subscribe(self, conversation_id: str, pattern: str, root: str, call: CallRef | None = None) -> Delivered:
-        raise NotImplementedError
-
-    def states(self, conversation_ids: Sequence[str]) -> dict[str, Status]:
-        raise NotImplementedError
-
-    def sent(self, after: str, wait_s: float) -> list[tuple[str, AgentMessage]]:
-        raise NotImplementedError
 
     def awake_s(self) -> float:
         try:

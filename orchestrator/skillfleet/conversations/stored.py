@@ -52,13 +52,17 @@ def closed_runs(conversation: Conversation) -> dict[str, str]:
 
 def stored_apart(conversation: Conversation) -> dict[str, str]:
     """By field: the closed calls; in a turn with children, the calls that they work on; in one with several calls,
-    whether some wait to be sent; in one with a word of a person's, the calls that wait for one; of a child that has
-    ended, what its parent's call has come to."""
+    whether some wait to be sent; in one with calls that the orchestrator makes, those that wait for messages, and for
+    the ledger's word; in one with a word of a person's, the calls that wait for one; of a child that has ended, what
+    its parent's call has come to."""
     apart, turn = closed_runs(conversation), [run for run in conversation.runs if run.ref.turn == conversation.turn]
     if any(run.child for run in turn):
         apart["children"] = ",".join(run.key for run in conversation.with_children)
     if len(turn) > 1:
         apart["unsent"] = "1" if conversation.unsent else ""
+    if any(run.own for run in turn):
+        apart["listening"] = ",".join(run.key for run in conversation.listening)
+        apart["posting"] = ",".join(run.key for run in conversation.posting)
     if any(run.asks or run.decision for run in turn):
         apart["asking"] = ",".join(f"{run.key}={run.asks}" for run in conversation.with_persons)
     if conversation.terminal and conversation.spec.parent_call:

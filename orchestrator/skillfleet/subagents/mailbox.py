@@ -135,6 +135,13 @@ class Delivered:
     to: int = 0
     refused: Refused | None = None
 
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        return cls(**json.loads(text))
+
+    def json(self) -> str:
+        return json.dumps({"to": self.to, "refused": self.refused})
+
 
 class Listening(ConversationModel):
     """What a call waits for: messages that fit (`topic` a pattern, `correlation_id`), at most `limit` of them."""
@@ -162,7 +169,8 @@ class Sent(ConversationModel):
 
 
 def fits(pattern: str, topic: str) -> bool:
-    """`*` stands for one word; as the last one, for one or more."""
+    """Whether who subscribed to `pattern` hears `topic`. `*` stands for one word; as the last one, for one or more.
+    Its twin is in wire/mail.lua."""
     wanted, words = pattern.split("."), topic.split(".")
     enough = len(words) >= len(wanted) if wanted[-1] == "*" else len(words) == len(wanted)
     return enough and all(one in ("*", word) for one, word in zip(wanted, words, strict=False))
@@ -181,3 +189,13 @@ def pick(mail: Sequence[Mail], listening: Listening, now: float) -> tuple[Mail, 
             break
         given.append(one)
     return tuple(given)
+
+
+def orphaned(recipient_id: str, status: str) -> dict[str, JsonValue]:
+    """What whoever waits for an answer of a conversation that has ended is told; the ledger adds to whom, and of what
+    request."""
+    return {
+        "sender_id": SYSTEM,
+        "message_type": MessageType.ERROR.value,
+        "payload": {"error": "recipient_ended", "recipient_id": recipient_id, "status": status},
+    }

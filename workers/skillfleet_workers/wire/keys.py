@@ -8,10 +8,10 @@ PREFIX = "skillfleet"
 
 
 def state(conversation_id: str) -> str:
-    """Hash: spec, state, status, fence, out, children, asking, parent, outcome, cancel, pause, paused, idempotency,
-    deadline, own (from acceptance to the deadline, but for pauses), seq, created, commit, dropped, news, blobs,
-    tenant, priority, routed (a call of it has had a route); where it is due, which bell it rings, which control
-    channel its workers hear, and which queue its calls are sent to (QueueKeys.base)."""
+    """Hash: spec, state, status, fence, out, children, asking, listening, posting, parent, root, outcome, cancel,
+    pause, paused, idempotency, deadline, own (from acceptance to the deadline, but for pauses), seq, created, commit,
+    dropped, news, blobs, tenant, priority, routed (a call of it has had a route); where it is due, which bell it
+    rings, which control channel its workers hear, and which queue its calls are sent to (QueueKeys.base)."""
     return f"{PREFIX}:{{{conversation_id}}}:state"
 
 
@@ -40,13 +40,14 @@ def end(conversation_id: str) -> str:
 
 
 def mailbox(conversation_id: str) -> str:
-    """Stream: messages that wait for a subagent, `message` the JSON of an AgentMessage; what was read is deleted."""
+    """Stream: messages that wait for a conversation, `message` the JSON of an AgentMessage, `expires` (ms since the
+    epoch); what was read is deleted."""
     return f"{PREFIX}:{{{conversation_id}}}:mailbox"
 
 
-def posted(conversation_id: str) -> str:
-    """Hash, of the tree under its root: message_id to what became of it (JSON of a Delivered)."""
-    return f"{PREFIX}:{{{conversation_id}}}:posted"
+def posted(conversation_id: str, message_id: str) -> str:
+    """String, of the tree under its root: what became of the message (JSON of a Delivered)."""
+    return f"{PREFIX}:{{{conversation_id}}}:posted:{message_id}"
 
 
 def topics(conversation_id: str) -> str:
@@ -55,7 +56,8 @@ def topics(conversation_id: str) -> str:
 
 
 def requests(conversation_id: str) -> str:
-    """Hash, of a subagent: correlation_id of a request that waits for its answer to `REQUESTER EXPIRES_MS`."""
+    """Hash: `REQUESTER CORRELATION_ID` of a request that waits for the answer of this conversation, to when it
+    expires (ms since the epoch)."""
     return f"{PREFIX}:{{{conversation_id}}}:requests"
 
 
@@ -76,6 +78,12 @@ LIVE_ENDED_S = 60
 """A live stream holds about so many entries, or so many while a model speaks (a reply of 4 000 tokens whole, however
 slowly it comes; an entry takes 120 bytes), and outlives the last one for so long, seconds, but its conversation's end
 no longer than the latter."""
+
+MESSAGES_KEPT = 10_000
+"""About so many entries has the stream of a fleet's messages."""
+
+POSTED_S = 3600
+"""For so long what became of a message is known, seconds: whoever sends it again after a failure does so sooner."""
 
 READY, HELD, WAITING, SENT, MARK, ROUTES = ":ready", ":held:", ":waiting", ":sent", ":mark", ":routes"
 """What the scripts append to the name of a due set (the first two) and of a tool queue."""
