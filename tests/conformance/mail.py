@@ -18,9 +18,9 @@ CORRELATION = uuid_of("a question")
 
 def tree(world: World, *names: str, root: str = ROOT) -> None:
     """The conversation at the top, and those below it."""
-    world.ledger.submit(make_spec(root))
+    world.ledger.submit(make_spec(root, timeout_s=86_400))
     for name in names:
-        world.ledger.submit(make_spec(name).model_copy(update={"root": root}))
+        world.ledger.submit(make_spec(name, timeout_s=86_400).model_copy(update={"root": root}))
 
 
 def message(number: int = 0, **given: Any) -> AgentMessage:

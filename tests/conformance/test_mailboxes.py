@@ -77,7 +77,7 @@ def test_who_does_not_listen_is_not_woken_and_claims_without_its_mailbox(world: 
     claim = claimed(world, "b")
     store(world, claim, claim.conversation)
     deliver(world)
-    assert world.ledger.claim("b") == Nothing(pytest.approx(600, abs=5))
+    assert isinstance(world.ledger.claim("b"), Nothing)
     world.pass_time(600)
     assert claimed(world, "b").mailbox == ()
 

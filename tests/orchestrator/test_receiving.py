@@ -123,6 +123,12 @@ def test_nothing_is_handed_out_while_it_is_paused_and_its_time_stands() -> None:
     assert moved.out == ()
 
 
+def test_a_wait_that_begins_after_a_pause_is_as_long_as_any_other() -> None:
+    rested = talking().model_copy(update={"paused_s": 60.0})
+    begun = after(rested, asks(call("receive_messages", timeout=TIMEOUT_S)))
+    assert next_due(begun, {}, sight(listening=["1.0"])) == NOW + TIMEOUT_S
+
+
 def test_a_second_word_to_the_same_call_changes_nothing() -> None:
     done = after(waiting(), MailCame("1.0", (mail(),)))
     assert step(done, MailCame("1.0", (mail("n"),)), NOW) == (done, [])

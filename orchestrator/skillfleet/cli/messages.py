@@ -68,6 +68,8 @@ def send(
 def _payload(given: str) -> dict[str, Any]:
     try:
         payload = json.loads(Path(given[1:]).read_text("utf-8") if given.startswith("@") else given)
+    except OSError as wrong:
+        raise BadRequestError(f"--payload: {given[1:]}: {wrong.strerror}") from None
     except (ValueError, RecursionError) as wrong:
         raise BadRequestError(f"--payload is not JSON: {wrong}") from None
     if not isinstance(payload, dict):

@@ -2,8 +2,6 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from pydantic import TypeAdapter
-
 from skillfleet_workers.wire.calls import CallRecord
 
 from ..subagents.mailbox import Delivered, Mail, pick
@@ -16,7 +14,6 @@ UNPOSTED_S = 2.0
 """What a call sends goes out when its turn is stored; where the ledger knows nothing of it after this long, whoever
 was to send it has died."""
 
-_DELIVERED = TypeAdapter(Delivered)
 _MESSAGING = {own.tool for own in MESSAGING}
 
 
@@ -55,6 +52,6 @@ def _until(conversation: Conversation, run: ToolRun) -> float:
 
 def _word_of_ledger(run: ToolRun, record: CallRecord | None, now: float) -> Iterator[Posted | Unposted]:
     if record is not None and record.posted:
-        yield Posted(run.key, _DELIVERED.validate_json(record.posted))
+        yield Posted(run.key, Delivered.parse(record.posted))
     elif now >= run.sent_at + UNPOSTED_S:
         yield Unposted(run.key)

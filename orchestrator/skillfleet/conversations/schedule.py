@@ -167,8 +167,7 @@ def observe(conversation: Conversation, records: Records, sight: Sight) -> list[
             events.append(ToolUnstarted(run.key))
         elif record is not None:
             events += _news_of(run, record, sight)
-    if not sight.pause:
-        events += mail_news(conversation, records, sight.mailbox, sight.now)
+    events += mail_news(conversation, records, sight.mailbox, sight.now)
     if sight.cancel:
         events.append(CancelRequested())
     heard = any(isinstance(event, Decided) for event in events)  # in time, since when it is given another deadline

@@ -27,7 +27,7 @@ MAX_SUBSCRIPTIONS = 20
 """Most topics that one subagent hears."""
 
 MAX_GIVEN_BYTES = MAX_PAYLOAD_BYTES
-"""Of all payloads that one call is given at once; the first message comes in any case."""
+"""Of all payloads that one call is given at once: any one message fits."""
 
 MAX_TOPIC_CHARS = 200
 TOPIC = r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*"
@@ -72,6 +72,14 @@ def _pattern(value: str) -> str:
 
 
 _TOPIC_RULE = f"needs words of letters, digits, - and _ with dots between them, at most {MAX_TOPIC_CHARS} characters"
+
+
+def fits(pattern: str, topic: str) -> bool:
+    """Whether who subscribed to `pattern` hears `topic`. Its twin is in wire/mail.lua."""
+    asked, words = pattern.split("."), topic.split(".")
+    last = len(asked) == len(words) or (asked[-1] == "*" and len(asked) < len(words))
+    return last and all(one in ("*", word) for one, word in zip(asked, words, strict=False))
+
 
 Uuid = Annotated[str, AfterValidator(_uuid)]
 
@@ -168,14 +176,6 @@ class Sent(ConversationModel):
         return cls(message_id=message.message_id, correlation_id=message.correlation_id, delivered_to=delivered.to)
 
 
-def fits(pattern: str, topic: str) -> bool:
-    """Whether who subscribed to `pattern` hears `topic`. `*` stands for one word; as the last one, for one or more.
-    Its twin is in wire/mail.lua."""
-    wanted, words = pattern.split("."), topic.split(".")
-    enough = len(words) >= len(wanted) if wanted[-1] == "*" else len(words) == len(wanted)
-    return enough and all(one in ("*", word) for one, word in zip(wanted, words, strict=False))
-
-
 def pick(mail: Sequence[Mail], listening: Listening, now: float) -> tuple[Mail, ...]:
     """What a call is given of it: what it listens for and has not expired, the most urgent first, then what came
     first."""
@@ -185,7 +185,7 @@ def pick(mail: Sequence[Mail], listening: Listening, now: float) -> tuple[Mail, 
     room = MAX_GIVEN_BYTES
     for one in ordered:
         room -= payload_bytes(one.message.payload)
-        if given and room < 0:
+        if room < 0:
             break
         given.append(one)
     return tuple(given)
@@ -198,4 +198,6 @@ def orphaned(recipient_id: str, status: str) -> dict[str, JsonValue]:
         "sender_id": SYSTEM,
         "message_type": MessageType.ERROR.value,
         "payload": {"error": "recipient_ended", "recipient_id": recipient_id, "status": status},
+        "topic": None,
+        "priority": DEFAULT_PRIORITY,
     }
