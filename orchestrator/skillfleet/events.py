@@ -14,6 +14,7 @@ from .conversations.moves import CallModel, Effect, RunTool, TakeMail
 from .conversations.persons import Asked
 from .conversations.runs import ToolRun
 from .errors import BadRequestError
+from .subagents.models import ChildRun
 
 EventType = Literal[
     "submitted", "message", "turn", "call", "asked", "decided", "started", "failed", "returned", "lost", "result",
@@ -131,7 +132,8 @@ def changes(before: Conversation, after: Conversation, effects: list[Effect]) ->
     told += [_handed(effect) for effect in effects if isinstance(effect, TakeMail)]
     known = {run.key for run in before.runs if run.status}
     told += [_decided(run, added) for run in after.runs if run.key not in known and _by_engine(run)]
-    told += [_child_left(run) for run in after.runs if run.key not in known and _left_its_child(run)]
+    left = {child.key for child in before.children if child.unwanted}
+    told += [_child_left(child) for child in after.children if child.unwanted and child.key not in left]
     waited = {run.key for run in before.runs}
     told += [_asked(run) for run in after.with_persons if run.key not in waited]
     sent = {run.ref for run in before.runs if run.sends}
@@ -181,12 +183,8 @@ def _asked(run: ToolRun) -> Told:
     return "asked", Asked.of(run).model_dump_json(exclude_defaults=True)
 
 
-def _left_its_child(run: ToolRun) -> bool:
-    return bool(run.child) and run.status == "cancelled"
-
-
-def _child_left(run: ToolRun) -> Told:
-    return "child", json.dumps({"key": run.key, "child": run.child, "status": "cancelled"})
+def _child_left(child: ChildRun) -> Told:
+    return "child", json.dumps({"key": child.key, "child": child.id, "status": "cancelled"})
 
 
 def _by_engine(run: ToolRun) -> bool:

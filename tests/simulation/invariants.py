@@ -152,12 +152,16 @@ BY_THE_CLOCK = ("timeout", "no_answer_from_person")
 """Limits that an undisturbed run may keep."""
 
 
+BY_CHILDREN = ('"max_children"', '"no_budget_left"')
+"""What a call is refused with that may be made when others have ended."""
+
+
 def _look_at_budgets(position: Conversation) -> None:
     limits, closing = position.spec.limits, position.closing is not None
     claim_that(position.turn <= limits.max_turns + closing, "10: one turn beyond the limit", position.id)
     calls = limits.max_tool_calls
     claim_that(calls is None or calls_made(position) <= calls, "10: no call beyond the limit", position.id)
-    own = position.usage.output_tokens - sum(run.child_usage.output_tokens for run in position.runs)
+    own = position.usage.output_tokens - sum(child.usage.output_tokens for child in position.children)
     most = limits.max_output_tokens
     claim_that(
         most is None or own < most + REPLY_TOKENS * (1 + closing), "10: cost <= budget + one turn", position.id
@@ -177,7 +181,8 @@ def _same_transcript(ended: Conversation) -> None:
         excused |= told.role == "tool" and told.name in FAMILY_TOOLS
         # A parent that was paused has more time than the child that it waits for.
         excused |= told.role == "tool" and '"child_expired"' in (told.content or "")
-        if told == cut or (excused and budget and told != expected):
+        excused |= told.role == "tool" and any(code in (told.content or "") for code in BY_CHILDREN)
+        if told == cut or (budget and told != expected and (excused or ended.spec.subagents)):
             return  # what it was spared, or its child was, is there for the next turns
         same = told == expected or (excused and told.tool_call_id == expected.tool_call_id)
         claim_that(same, "9: the transcript of an undisturbed run", (ended.id, told, expected))

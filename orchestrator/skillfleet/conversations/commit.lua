@@ -76,7 +76,7 @@ for _, call in ipairs(release(queue, rooms, look_ms, id)) do
   answer[#answer + 1], soon = call, soon or parts_of(call) == id
 end
 
--- Of the children that it waited for, those that it waits for no more have ended, or are to.
+-- Of the children that it wanted, those that it wants no more have ended, or are to.
 local children = redis.call('HGET', KEYS[1], 'children') or ''
 end_children(id, held[15] or '', children)
 

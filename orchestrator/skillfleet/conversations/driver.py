@@ -212,7 +212,7 @@ class Driver:
             log.info("conversation %s: another orchestrator has it, or it is to be paused", after.id)
             return False
         self._sending.send(written.released, after)
-        start_children(self._ledger, effects, self._only)
+        start_children(self._ledger, after, effects, self._only)
         post(self._ledger, after, effects)
         return True
 

@@ -1,11 +1,14 @@
 """The engine: one pure function that moves a conversation by one event. No I/O, no clock, no randomness."""
 
+from typing import Any
+
 from skillfleet_workers.wire.contract import CallRef, ToolError
 from skillfleet_workers.wire.shown import shown_to_model
 
 from ..settings import PARALLEL_CALLS
+from ..subagents.spawn import asked_of
 from ..tools.dispatch import ActiveAgain, Dispatch, OwnCall, dispatch
-from ..tools.own import ASK_USER, READING
+from ..tools.own import ASK_USER, READING, SPAWN
 from ..tools.permission import denied_by_policy, permission
 from .answers import answered
 from .budgets import admitted, out_of_time
@@ -20,6 +23,7 @@ from .moves import (
     CancelRequested,
     CancelTool,
     ChildAwaited,
+    ChildBegun,
     ChildFinished,
     DeadlinePassed,
     Decided,
@@ -76,7 +80,7 @@ def _moved(conversation: Conversation, event: Event, now: float) -> Moved:
             return _begin(conversation, event)
         case ModelReplied() | ModelFailed():
             return _model_answered(conversation, event, now)
-        case ToolFinished() | ChildAwaited() | ChildFinished():
+        case ToolFinished() | ChildAwaited() | ChildBegun() | ChildFinished():
             return call_told(conversation, event, now)
         case ToolUnstarted() | BackoffOver() | ToolFailed() | ToolLost() | ToolHandedBack():
             return tool_unheard(conversation, event, now)
@@ -96,8 +100,12 @@ def wanted(conversation: Conversation, effects: list[Effect]) -> list[Effect]:
     """Of the effects of several steps, those that the last one left standing."""
     if conversation.terminal:
         return [effect for effect in effects if isinstance(effect, TakeMail | CancelTool | Finish)]
-    out = {run.key for run in conversation.out}
-    return [one for one in effects if not isinstance(one, Begins) or _key(one) in out]
+    out, open_ones = {run.key for run in conversation.out}, {child.key for child in conversation.open_children}
+    return [one for one in effects if not isinstance(one, Begins) or _key(one) in _standing(one, out, open_ones)]
+
+
+def _standing(effect: Begins, out: set[str], open_ones: set[str]) -> set[str]:
+    return open_ones if isinstance(effect, StartChild) else out
 
 
 def _key(effect: Begins) -> str:
@@ -169,10 +177,17 @@ def _run_of(conversation: Conversation, index: int, call: ToolCall, event: Model
             return base.model_copy(update=read)
         case OwnCall(own, request) if own is ASK_USER:
             return base.model_copy(update={"request": request, "asks": "answer"})
-        case OwnCall(_, request):
-            return base.model_copy(update={"request": request, "own": True, "asks": asks})
+        case OwnCall(own, request):
+            kept = asked_of(request, conversation, event.snapshot) if own is SPAWN else request
+            return base.model_copy(update={"own": True, **_unless_wrong(kept, asks)})
         case ActiveAgain(request, governing, shown):
             answered = {"request": request, "status": "succeeded", "shown": shown, "governing": governing}
             return base.model_copy(update=answered)
         case ToolError() as error:
-            return base.model_copy(update={"status": "tool_error", "shown": shown_to_model(error)})
+            return base.model_copy(update=_unless_wrong(error))
+
+
+def _unless_wrong(request: dict[str, Any] | ToolError, asks: str = "") -> dict[str, Any]:
+    if isinstance(request, ToolError):
+        return {"status": "tool_error", "shown": shown_to_model(request)}
+    return {"request": request, "asks": asks}

@@ -49,10 +49,13 @@ class MemoryLedger(KeptInMemory, MailInMemory):
         known = store.holder(spec)
         if known is not None:
             return Accepted(known.position.id, known.position.spec.created_at)
-        if spec.parent_call and not begin_child(store, spec):
+        parent = begin_child(store, spec) if spec.parent_call else None
+        if spec.parent_call and parent is None:
             return Accepted("", 0.0)
         spec = spec.model_copy(update={"created_at": store.clock()})
         kept = store.keep(Conversation.begun(spec).model_copy(update={"messages": ()}))
+        if parent is not None and parent.pause is not None:
+            kept.pause, kept.paused_with = store.clock(), True
         self._tell(kept, opening(kept.position))
         store.ring(spec.id)
         return Accepted(spec.id, spec.created_at)

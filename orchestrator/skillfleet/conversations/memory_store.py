@@ -33,6 +33,8 @@ class Kept:
     cancel: bool = False
     pause: float | None = None
     """Since when; None when it is not to be paused."""
+    paused_with: bool = False
+    """It is because its parent is."""
     entries: list[Entry] = field(default_factory=list)
     live: deque[Entry] = field(default_factory=deque)
     live_told: int = 0

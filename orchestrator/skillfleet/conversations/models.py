@@ -187,7 +187,7 @@ class Conversation(ConversationModel):
     @property
     def with_workers(self) -> tuple[ToolRun, ...]:
         """Of those, the ones that a worker has, or is to have."""
-        return tuple(run for run in self.out if run.sends and not run.child)
+        return tuple(run for run in self.out if run.sends and not run.awaits)
 
     @property
     def unsent(self) -> tuple[ToolRun, ...]:
@@ -196,8 +196,22 @@ class Conversation(ConversationModel):
 
     @property
     def with_children(self) -> tuple[ToolRun, ...]:
-        """Of those, the ones that a child conversation works on."""
-        return tuple(run for run in self.out if run.child)
+        """Of those, the ones that wait for child conversations."""
+        return tuple(run for run in self.out if run.awaits)
+
+    @property
+    def open_children(self) -> tuple[ChildRun, ...]:
+        """Those that are to be heard of, whether a call waits for them or not."""
+        return tuple(child for child in self.children if child.open)
+
+    @property
+    def awaited(self) -> frozenset[str]:
+        """The keys of the children that calls wait for."""
+        return frozenset(key for run in self.out for key in run.awaits)
+
+    def child_of(self, key: str) -> ChildRun | None:
+        """The child that this call began."""
+        return next((child for child in self.children if child.key == key), None)
 
     @property
     def listening(self) -> tuple[ToolRun, ...]:

@@ -63,12 +63,19 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class ChildAwaited:
-    """The call's child has not ended, and perhaps not begun. `content`: the instructions of the skill that it carries
-    out; `tools`: its scripts."""
+    """The call's child is not known to have begun. Of one that carries out a skill: `content`, the instructions;
+    `tools`, its scripts."""
 
     key: str
-    content: str
+    content: str = ""
     tools: tuple[ScriptTool, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChildBegun:
+    """The ledger has the child that the call `key` began."""
+
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +202,7 @@ Event = (
     | ModelFailed
     | ToolFinished
     | ChildAwaited
+    | ChildBegun
     | ChildFinished
     | MailCame
     | WaitOver

@@ -8,14 +8,12 @@ from skillfleet_workers.wire.calls import CallRecord
 from skillfleet_workers.wire.shown import shown_to_model
 
 from ..subagents.mailbox import Mail
-from .limits import Usage
+from .looks import looks_at_children, news_of_children, waits_over
 from .lost_calls import no_worker
 from .mail_looks import mail_dues, mail_news
 from .models import Conversation
 from .moves import (
     CancelRequested,
-    ChildAwaited,
-    ChildFinished,
     DeadlinePassed,
     Decided,
     Event,
@@ -56,10 +54,6 @@ PLACED_LOOK_S = 5.0
 """Longest time between two looks at a call that has a place in the tool queue: they are few."""
 
 WAITING_LOOK_S = 10.0
-CHILD_LOOK_S = 5.0
-"""After this long a call looks whether its child has begun; then more and more seldom whether somebody serves it."""
-
-CHILD_LOOK_CAP_S = 60.0
 QUEUE_TIMEOUT_S = 120.0
 """A call that only some workers can run is given up when none of them has been there for this long."""
 
@@ -160,7 +154,7 @@ def observe(conversation: Conversation, records: Records, sight: Sight) -> list[
         record = records.get(run.key)
         if run.asks:
             events += _word_on(run, record)
-        elif not run.sends:
+        elif run.awaits or not run.sends:
             continue
         elif not sight.pause and conversation.status == "paused" and not _started(run, record):
             # Its message may have come to a worker meanwhile, which was told to leave it.
@@ -168,6 +162,9 @@ def observe(conversation: Conversation, records: Records, sight: Sight) -> list[
         elif record is not None:
             events += _news_of(run, record, sight)
     events += mail_news(conversation, records, sight.mailbox, sight.now)
+    events += news_of_children(conversation, records)
+    if not sight.pause:
+        events += waits_over(conversation, sight.now)
     if sight.cancel:
         events.append(CancelRequested())
     heard = any(isinstance(event, Decided) for event in events)  # in time, since when it is given another deadline
@@ -214,9 +211,10 @@ def next_due(conversation: Conversation, records: Records, sight: Sight) -> floa
         return sight.now + WORKER_LOOK_S
     if not conversation.out:
         return sight.now
-    awaited = (*conversation.with_workers, *conversation.with_children)
-    looks = [_look_at(run, records.get(run.key), sight) for run in awaited]
-    return min([conversation.closes_at, *looks, *mail_dues(conversation, sight.listening, sight.now)])
+    looks = [_look_at(run, records.get(run.key), sight) for run in conversation.with_workers]
+    looks += looks_at_children(conversation, records, sight.now)
+    looks += mail_dues(conversation, sight.listening, sight.now)
+    return min([conversation.closes_at, *looks])
 
 
 def _word_on(run: ToolRun, record: CallRecord | None) -> Iterator[Event]:
@@ -226,9 +224,7 @@ def _word_on(run: ToolRun, record: CallRecord | None) -> Iterator[Event]:
 
 def _news_of(run: ToolRun, record: CallRecord, sight: Sight) -> Iterator[Event]:
     done = record.result
-    if run.child:
-        yield from _news_of_child(run, record)
-    elif done is not None:
+    if done is not None:
         told = (done.status, done.shown, done.worker, done.runtime, done.ms, done.tools, done.used, done.governing)
         yield ToolFinished(run.key, *told, done.artifacts)
     elif record.failed >= run.ref.attempt:
@@ -246,15 +242,6 @@ def _news_of(run: ToolRun, record: CallRecord, sight: Sight) -> Iterator[Event]:
         yield ToolUnstarted(run.key)
 
 
-def _news_of_child(run: ToolRun, record: CallRecord) -> Iterator[Event]:
-    if record.child is not None:
-        child = record.child
-        usage = Usage.model_validate(child.usage)
-        yield ChildFinished(run.key, child.status, child.shown, child.artifacts, usage, child.calls)
-    elif record.result is not None:
-        yield ChildAwaited(run.key, record.result.shown, record.result.tools)
-
-
 def _news_of_unserved(run: ToolRun, unserved: Unserved, sight: Sight) -> Iterator[Event]:
     """Its message is not missed: nobody would have taken it."""
     if unserved.moved:
@@ -266,9 +253,6 @@ def _news_of_unserved(run: ToolRun, unserved: Unserved, sight: Sight) -> Iterato
 
 def _look_at(run: ToolRun, record: CallRecord | None, sight: Sight) -> float:
     now = sight.now
-    if run.child:
-        begun = record is not None and record.begun
-        return now + min(CHILD_LOOK_CAP_S, max(CHILD_LOOK_S, (now - run.sent_at) / 2 if begun else 0.0))
     if record is not None and _started(run, record):
         return max(sight.lost_at(record), now + SOONEST_LOOK_S)
     if unserved := sight.unserved.get(run.key):

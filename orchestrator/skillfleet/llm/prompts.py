@@ -48,6 +48,12 @@ def system_prompt(user_system: str | None, *, files: bool = False, may_ask: bool
     return "\n\n".join(part for part in ((user_system or "").strip(), *ours) if part)
 
 
+def subagent_prompt(name: str, own_id: str, parent_id: str) -> str:
+    """What a subagent is told of itself."""
+    called = f", called {name}," if name else ""
+    return f"You are the subagent {own_id}{called} of the agent {parent_id}: your answer goes to it."
+
+
 def users_own(system: str) -> str:
     """What a user's own words were, in a system prompt of this release."""
     return system.rpartition(SKILLS_PROMPT)[0].strip() if SKILLS_PROMPT in system else system.strip()

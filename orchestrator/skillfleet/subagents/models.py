@@ -3,13 +3,16 @@
 A Subagent is a conversation that another one began, or one that runs skills without a model."""
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 from pydantic import Field, JsonValue, field_validator
 
 from skillfleet_workers.wire.execution import Artifact
 
-from ..conversations.limits import ConversationModel, Usage
+from ..conversations.limits import ConversationModel, Limits, Usage
+
+SPAWN_SUBAGENT = "spawn_subagent"
+"""The tool."""
 
 MAX_NAME_CHARS = 100
 MAX_METADATA_KEYS = 20
@@ -64,7 +67,9 @@ class ChildRun(ConversationModel):
     """What a conversation keeps of one that it began. `key`: of the call that began it; `id`: the child's;
     `request`: what it is to do, until it is known to have begun. `status`: its terminal one, empty: it has not ended.
     `succeeded`, `shown`, `artifacts`: what a call that waits for it comes to by that; `usage`, `calls`: what it and
-    its own children have used. `unwanted`: it was told to end, and nobody waits for it any more."""
+    its own children have used. `unwanted`: it was told to end, and nobody waits for it any more. `given`: what is
+    kept for it of what its parent may use, as long as it is not known what it has used. `told`: a call was shown what
+    it has come to."""
 
     key: str
     id: str
@@ -79,6 +84,17 @@ class ChildRun(ConversationModel):
     usage: Usage = Usage()
     calls: int = 0
     unwanted: bool = False
+    given: Limits | None = None
+    told: bool = False
+
+    def left(self) -> Self:
+        """Unwanted from here on."""
+        return self.model_copy(update={"unwanted": True, "request": {}})
+
+    @property
+    def turn(self) -> int:
+        """In which it was begun."""
+        return int(self.key.partition(".")[0])
 
     @property
     def open(self) -> bool:

@@ -9,7 +9,7 @@ from pydantic import Field
 from skillfleet_workers.wire.contract import OFFSET, WireModel
 
 from ..subagents.mailbox import DEFAULT_PRIORITY, DEFAULT_TTL_S, MAX_TTL_S
-from ..subagents.models import MAX_NAME_CHARS
+from ..subagents.models import MAX_NAME_CHARS, SPAWN_SUBAGENT
 
 
 class ReadOutput(WireModel):
@@ -110,7 +110,7 @@ class OwnTool:
 
 READ_OUTPUT = OwnTool("read_output", ReadOutput)
 ASK_USER = OwnTool("ask_user", AskUser)
-SPAWN = OwnTool("spawn_subagent", SpawnSubagent)
+SPAWN = OwnTool(SPAWN_SUBAGENT, SpawnSubagent)
 AWAIT = OwnTool("await_subagents", AwaitSubagents)
 LIST_SUBAGENTS = OwnTool("list_subagents", ListSubagents)
 CANCEL_SUBAGENT = OwnTool("cancel_subagent", CancelSubagent)
