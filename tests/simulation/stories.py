@@ -233,7 +233,8 @@ def undisturbed(spec: ConversationSpec) -> Conversation:
 def _brought(conversation: Conversation, run: ToolRun, now: float) -> Conversation:
     """What it brings depends on when others speak and end, and is not looked at."""
     moved = with_run(conversation, run.model_copy(update={"status": "succeeded", "shown": "?", "awaits": ()}))
-    moved = moved.model_copy(update={"children": ()})
+    awaited = tuple(child for child in moved.children if child.key in moved.awaited)
+    moved = moved.model_copy(update={"children": awaited})
     return moved if moved.out else close_turn(moved, now)[0]
 
 
