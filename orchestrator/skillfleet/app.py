@@ -116,6 +116,7 @@ def make_driver(
         executions=executions,
         file=ShownFiles(ArtifactStore.of(settings)).read,
         rules=policy_of(settings),
+        states=ledger.states,
     )
     return Driver(
         ledger,

@@ -11,11 +11,13 @@ from skillfleet.conversations.driver import IDLE_S, Driver
 from skillfleet.conversations.ledger import LEASE_S, Accepted, Claim, Ledger, Nothing, Written
 from skillfleet.conversations.limits import Problem
 from skillfleet.conversations.memory_ledger import MemoryLedger
-from skillfleet.conversations.models import Conversation, ConversationSpec
+from skillfleet.conversations.models import Conversation, ConversationSpec, Status
 from skillfleet.conversations.runs import ToolRun
 from skillfleet.conversations.schedule import LEAST_ROOMS, Rooms
 from skillfleet.events import Told
 from skillfleet.llm.base import Hear, ModelReply, ModelRequest, deaf
+from skillfleet.subagents.mailbox import AgentMessage, Delivered
+from skillfleet_workers.wire.contract import CallRef
 
 from .place import Place
 from .stories import PARALLEL, written_reply
@@ -52,7 +54,7 @@ class SimulatedLedger(MemoryLedger):
             if isinstance(found, Claim):
                 self._note(f"claims {found.conversation.id} with fence {found.fence}")
                 self._place.store.ready.served(found.conversation.id)
-                self._place.invariants.claimed(found.conversation.id, found.fence)
+                self._place.invariants.claimed(found)
             return found
 
         return self._place.reach(self._process, "claim", act)
@@ -79,6 +81,27 @@ class SimulatedLedger(MemoryLedger):
             return done
 
         return self._place.reach(self._process, f"commit {after.id}", act)
+
+    def deliver(self, message: AgentMessage, root: str, call: CallRef | None = None) -> Delivered:
+        def act() -> Delivered:
+            became = self._inner.deliver(message, root, call)
+            self._note(f"delivers {message.message_id} of {message.sender_id}: {became.refused or became.to}")
+            self._place.invariants.post.delivered(message, root, became)
+            return became
+
+        return self._place.reach(self._process, f"deliver for {message.sender_id}", act)
+
+    def subscribe(self, conversation_id: str, pattern: str, root: str, call: CallRef | None = None) -> Delivered:
+        def act() -> Delivered:
+            became = self._inner.subscribe(conversation_id, pattern, root, call)
+            self._note(f"subscribes {conversation_id} to {pattern}: {became.refused or 'done'}")
+            self._place.invariants.post.subscribed(conversation_id, pattern, became)
+            return became
+
+        return self._place.reach(self._process, f"subscribe {conversation_id}", act)
+
+    def states(self, conversation_ids: Sequence[str]) -> dict[str, Status]:
+        return self._place.reach(self._process, "read states", partial(self._inner.states, conversation_ids))
 
     def awake_s(self) -> float:
         return self._inner.awake_s()

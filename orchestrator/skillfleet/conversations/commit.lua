@@ -50,7 +50,13 @@ end
 for place in string.gmatch(ARGV[18], '[^,]+') do redis.call('XDEL', mailbox_key(id), place) end
 local first_told = 21 + 2 * tonumber(ARGV[20])
 for i = 21, first_told - 1, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
-for i = first_told, #ARGV, 2 do tell(KEYS[1], KEYS[2], ARGV[i], ARGV[i + 1]) end
+for i = first_told, #ARGV, 2 do
+  -- A child that is left may have ended since the claim, and then that was told.
+  local left = ARGV[i] == 'child' and cjson.decode(ARGV[i + 1]).key
+  if not left or redis.call('HEXISTS', KEYS[3], left .. ':child') == 0 then
+    tell(KEYS[1], KEYS[2], ARGV[i], ARGV[i + 1])
+  end
+end
 for call in string.gmatch(ARGV[9], '[^,]+') do
   redis.call('ZADD', KEYS[6], 'NX', now_ms(), call)
   redis.call('ZREMRANGEBYRANK', KEYS[6], 0, -1 - tonumber(ARGV[10]))

@@ -23,7 +23,7 @@ from .memory_children import ask_to_end, begin_child, end_family
 from .memory_control import decide, pause, resume
 from .memory_kept import KeptInMemory
 from .memory_mail import MailInMemory, end_mail, unexpired_mail
-from .memory_places import heal, release, send, vacate
+from .memory_places import UNKNOWN, heal, release, send, vacate
 from .memory_store import Kept, MemoryStore
 from .models import Conversation, ConversationSpec
 from .runs import Decision, ToolRun
@@ -258,5 +258,8 @@ class MemoryLedger(KeptInMemory, MailInMemory):
         return kept if kept and kept.fence == fence else None
 
     def _tell(self, kept: Kept, told: Sequence[Told]) -> None:
-        for kind, data in told:
-            self._store.tell(kept, kind, json.loads(data))
+        for kind, text in told:
+            data = json.loads(text)
+            # A child that is left may have ended since the claim, and then that was told.
+            if kind != "child" or kept.calls.get(data["key"], UNKNOWN).child is None:
+                self._store.tell(kept, kind, data)
