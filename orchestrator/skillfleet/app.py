@@ -110,6 +110,7 @@ def make_driver(
         executions=CeleryResults(lambda: make_celery(settings, queue=queue)).execution,
         file=ShownFiles(ArtifactStore.of(settings)).read,
         rules=policy_of(settings),
+        states=ledger.states,
     )
     return Driver(
         ledger,

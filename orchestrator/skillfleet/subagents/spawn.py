@@ -70,18 +70,17 @@ def spawned_spec(parent: Conversation, child: ChildRun, limits: Limits) -> Conve
     request, asked = child.request, parent.spec
     call = CallRef.of_call(f"{parent.id}.{child.key}")
     agent = AgentSpec.model_validate({name: request[name] for name in AgentSpec.model_fields if name in request})
-    script = asked.script and replies_of(asked.script, child.key, child.name, child.skill)
     if agent.steps:
         told = f"Run the skill {agent.skill} with {json.dumps(agent.params, ensure_ascii=False)}."
         tools = (definition(RUN_SCRIPT), definition(PUBLISH))
-        return born_of(parent, call, limits, agent=agent, script=script, opening=(prompted(told),), tools=tools)
+        return born_of(parent, call, limits, agent=agent, script=None, opening=(prompted(told),), tools=tools)
     skills = request.get("skills")
     return born_of(
         parent,
         call,
         limits,
         agent=agent,
-        script=script,
+        script=asked.script and replies_of(asked.script, child.key, child.name),
         skills=asked.skills if skills is None else tuple(skills),
         opening=opening(
             request["prompt"],
