@@ -59,7 +59,7 @@ def _seconds(one: Subagent) -> str:
 
 
 def _came_to(one: Subagent) -> str:
-    return short(one.error or (_text(one.results) if one.results else ""), RESULT_CHARS)
+    return short(one.error or one.answer or (_text(one.results) if one.results else ""), RESULT_CHARS)
 
 
 def _text(value: Any) -> str:
