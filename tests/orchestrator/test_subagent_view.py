@@ -45,6 +45,7 @@ def test_every_field_of_the_seed_is_there_in_iso_8601_utc() -> None:
         "assigned_skill": "fetch",
         "skill_params": {"cup": True},
         "results": {},
+        "answer": None,
         "error": None,
         "created_at": "2023-11-14T22:13:20Z",
         "started_at": "2023-11-14T22:13:20Z",
@@ -56,6 +57,10 @@ def test_every_field_of_the_seed_is_there_in_iso_8601_utc() -> None:
         "children": [],
         "tenant": "default",
     }
+
+
+def test_what_one_with_a_model_said_last_is_its_answer() -> None:
+    assert Subagent.of(after(awaiting_model(), says("Done."))).answer == "Done."
 
 
 def test_one_that_has_not_begun_is_idle_even_while_it_is_paused() -> None:

@@ -49,7 +49,12 @@ def test_one_is_listed_shown_paused_resumed_and_done(fleet: StandingFleet) -> No
     assert (one["assigned_skill"], one["depth"], one["tenant"]) == ("research", 1, "default")
     assert one in told(place, "list", "--state", "running") and one not in told(place, "list", "--state", "idle")
     tree = [line.rstrip() for line in place.cli("agent", "list", "--tree", "--root", parent).stdout.splitlines()]
-    assert tree[0].split() == [parent, "running"] and tree[1].split()[1:] == [child, "running", "research"]
+    assert tree[0].split() == [parent, "running"] and tree[1].split()[1:] == [
+        child,
+        "research",
+        "running",
+        "research",
+    ]
 
     assert place.cli("agent", "pause", child).stdout == f"{child}: pausing\n"
     with place.fleet() as api:

@@ -13,6 +13,7 @@ from skillfleet_workers.wire.printable import printable
 from skillfleet_workers.wire.shown import short
 
 from ..subagents.view import Subagent
+from .display import one_line
 
 RESULT_CHARS = 60
 
@@ -21,8 +22,8 @@ def agents_table(agents: Sequence[Subagent]) -> Table:
     whole = Column("id", no_wrap=True, min_width=max(len(one.agent_id) for one in agents))
     table = Table(whole, "name", "state", "skill", "seconds", "came to", box=None, pad_edge=False)
     for one in agents:
-        texts = (one.agent_id, one.name, one.state, one.assigned_skill or "", _seconds(one), _came_to(one))
-        table.add_row(*(Text(printable(text)) for text in texts))
+        texts = (one.agent_id, one.name, one.state, one.assigned_skill or "", _seconds(one))
+        table.add_row(*(Text(printable(text)) for text in texts), one_line(_came_to(one)))
     return table
 
 
@@ -59,7 +60,7 @@ def _seconds(one: Subagent) -> str:
 
 
 def _came_to(one: Subagent) -> str:
-    return short(one.error or (_text(one.results) if one.results else ""), RESULT_CHARS)
+    return short(one.error or one.answer or (_text(one.results) if one.results else ""), RESULT_CHARS)
 
 
 def _text(value: Any) -> str:

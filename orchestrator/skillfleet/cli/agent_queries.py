@@ -5,8 +5,6 @@ from typing import Annotated
 
 import typer
 
-from skillfleet_workers.wire.printable import printable
-
 from ..errors import UnknownConversationError
 from ..fleet import Fleet
 from ..subagents.models import AgentState
@@ -53,15 +51,13 @@ def _roots(fleet: Fleet, found: tuple[Subagent, ...]) -> list[Subagent]:
 
 
 def show_agent(agent_id: AgentId, as_json: Json = False) -> None:
-    """Everything about one of them: state, skill and parameters, results by skill, times, metadata."""
+    """Everything about one of them: state, skill and parameters, answer, results by skill, times, metadata."""
     with Fleet() as fleet:
-        agent, answer = fleet.agent(agent_id), fleet.status(agent_id).answer
+        agent = fleet.agent(agent_id)
     if as_json:
         print_json(agent.model_dump(mode="json"))
-        return
-    print("\n".join(agent_lines(agent)))
-    if answer:
-        print(printable(f"answer: {answer}"))
+    else:
+        print("\n".join(agent_lines(agent)))
 
 
 def pause_agent(agent_id: AgentId, as_json: Json = False) -> None:

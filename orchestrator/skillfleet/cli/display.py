@@ -244,12 +244,18 @@ def _used(usage: Usage) -> str:
 
 
 def conversations_table(reports: Sequence[Report]) -> Table:
-    table = Table("id", "status", "turns", "calls", "seconds", "answer", box=None, pad_edge=False)
+    whole = Column("id", no_wrap=True, min_width=max(len(one.id) for one in reports))
+    table = Table(whole, "status", "turns", "calls", "seconds", "answer", box=None, pad_edge=False)
     for one in reports:
         text = one.answer or (one.error.message if one.error else "")
         counts = (str(one.turns), str(len(one.tool_calls)), f"{one.elapsed_ms / 1000:.1f}")
-        table.add_row(*_cells(one.id, one.status, *counts, " ".join(text.split())[:60]))
+        table.add_row(*_cells(one.id, one.status, *counts), one_line(short(text)))
     return table
+
+
+def one_line(text: str) -> Text:
+    """Cut where a table has no more room for it."""
+    return Text(printable(text), no_wrap=True, overflow="ellipsis")
 
 
 def calls_table(report: Report) -> Table:

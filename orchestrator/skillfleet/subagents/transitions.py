@@ -34,5 +34,6 @@ def refusal(state: AgentState, wanted: AgentState) -> str | None:
     allowed = [one.value for one in AgentState if one in TRANSITIONS[state]]
     if wanted in allowed:
         return None
-    can = f"can become {' or '.join(allowed)}" if allowed else "has ended, and stays as it is"
-    return f"it is {state}, and what is {state} {can}, not {wanted}"
+    if not allowed:
+        return f"it is {state}, and what has ended moves no more"
+    return f"it is {state}, and what is {state} can become {' or '.join(allowed)}, not {wanted}"

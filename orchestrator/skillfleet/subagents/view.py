@@ -21,8 +21,8 @@ _RUNS_CODE = {spec.tool for spec in (RUN_SCRIPT, RUN_PYTHON, EXECUTE_CODE)}
 
 class Subagent(ConversationModel):
     """`assigned_skill`, `skill_params`: what it was assigned; of a chain, the step that runs now. `results`: what the
-    last run of each skill has come to. `root`: the conversation at the top of its tree, `depth`: how many stand above
-    it, `children`: the agent_ids of those that it began."""
+    last run of each skill has come to; `answer`: its last word, of one with a model. `root`: the conversation at the
+    top of its tree, `depth`: how many stand above it, `children`: the agent_ids of those that it began."""
 
     agent_id: str
     name: str = Field(default="", max_length=MAX_NAME_CHARS)
@@ -30,6 +30,7 @@ class Subagent(ConversationModel):
     assigned_skill: str | None = None
     skill_params: dict[str, JsonValue] = Field(default_factory=dict)
     results: dict[str, dict[str, JsonValue]] = Field(default_factory=dict)
+    answer: str | None = None
     error: str | None = Field(default=None, max_length=MAX_ERROR_CHARS)
     created_at: datetime
     started_at: datetime | None = None
@@ -52,6 +53,7 @@ class Subagent(ConversationModel):
             assigned_skill=skill,
             skill_params=params,
             results=_results(conversation),
+            answer=None if agent and agent.steps else conversation.answer,
             error=short(conversation.error.message, MAX_ERROR_CHARS) if conversation.error else None,
             created_at=_time(spec.created_at),
             started_at=_time(conversation.started_at),
