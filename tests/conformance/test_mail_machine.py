@@ -17,7 +17,10 @@ from skillfleet_workers.wire.uuids import uuid_of
 NAMES = [ROOT, "a", "b", "c"]
 TREE = st.sampled_from(NAMES)
 ANYBODY = st.sampled_from([*NAMES, SYSTEM, "elsewhere", "below", "nobody"])
-CORRELATIONS = st.sampled_from([uuid_of("one"), uuid_of("other")])
+TALKING = st.sampled_from(["a", "b", "a", "b", "c", SYSTEM])
+"""So few that an answer often finds its request."""
+
+CORRELATION = uuid_of("one")
 TOPICS = ["a.b", "a.b.c", "b"]
 PATTERNS = ["a.*", "*.b", "b", "*"]
 Answer = TypeVar("Answer")
@@ -68,14 +71,14 @@ class Machine(RuleBasedStateMachine):
     def publish(self, sender: str, topic: str) -> None:
         self.deliver(sender_id=sender, topic=topic)
 
-    @rule(sender=ANYBODY, recipient=TREE, correlation=CORRELATIONS, ttl=st.sampled_from([30, 75]))
-    def ask(self, sender: str, recipient: str, correlation: str, ttl: int) -> None:
-        known = {"message_type": "request", "correlation_id": correlation, "ttl": ttl}
+    @rule(sender=TALKING, recipient=TALKING, ttl=st.sampled_from([30, 75]))
+    def ask(self, sender: str, recipient: str, ttl: int) -> None:
+        known = {"message_type": "request", "correlation_id": CORRELATION, "ttl": ttl}
         self.deliver(sender_id=sender, recipient_id=recipient, **known)
 
-    @rule(sender=TREE, recipient=ANYBODY, correlation=CORRELATIONS, kind=st.sampled_from(["response", "error"]))
-    def answer(self, sender: str, recipient: str, correlation: str, kind: str) -> None:
-        self.deliver(sender_id=sender, recipient_id=recipient, correlation_id=correlation, message_type=kind)
+    @rule(sender=TALKING, recipient=TALKING, kind=st.sampled_from(["response", "response", "error"]))
+    def answer(self, sender: str, recipient: str, kind: str) -> None:
+        self.deliver(sender_id=sender, recipient_id=recipient, correlation_id=CORRELATION, message_type=kind)
 
     @precondition(lambda self: self.sent > 0)
     @rule(data=st.data())
@@ -129,4 +132,4 @@ class Machine(RuleBasedStateMachine):
 
 def test_both_ledgers_say_the_same(redis_urls: RedisUrls) -> None:
     Machine.redis_world = RedisWorld(redis_urls)
-    run_state_machine_as_test(Machine, settings=settings(max_examples=30, stateful_step_count=25, deadline=None))
+    run_state_machine_as_test(Machine, settings=settings(max_examples=20, stateful_step_count=25, deadline=None))
