@@ -135,7 +135,11 @@ def test_a_person_writes_to_a_conversation_that_waits(shared: Shared) -> None:
     assert sent.returncode == 0 and sent.stdout.endswith(": delivered to 1\n"), sent.stderr
     with shared.place.fleet() as fleet:
         wait_for(lambda: fleet.status(hearer).turns >= 2, "it has subscribed")
+        watching = fleet.messages(root=root)
+        assert next(watching) is None  # what was sent before is not shown
         assert fleet.send(topic="stop", root=hearer, payload={"why": "fire"}).delivered_to == 1
+        fleet.send(topic="stop", root=hearer, payload={"why": "smoke"})  # it may have stopped by now
+        assert [one.payload["why"] for one in (next(watching), next(watching)) if one] == ["fire", "smoke"]
     assert tree.answers() == ["system says kitchen.", "Stopped: fire."]
     with shared.place.fleet() as fleet, pytest.raises(BadRequestError, match="has ended"):
         fleet.send(root, payload={})
