@@ -76,7 +76,7 @@ def step(conversation: Conversation, event: Event, now: float, parallel: int = P
 def _moved(conversation: Conversation, event: Event, now: float) -> Moved:
     match event:
         case Submitted():
-            return _begin(conversation, event)
+            return _begin(conversation, event, now)
         case ModelReplied() | ModelFailed():
             return _model_answered(conversation, event, now)
         case ToolFinished() | ChildAwaited() | ChildBegun() | ChildFinished():
@@ -114,10 +114,11 @@ def _stands(effect: Effect, out: set[str], open_children: set[str]) -> bool:
     return True
 
 
-def _begin(conversation: Conversation, event: Submitted) -> Moved:
+def _begin(conversation: Conversation, event: Submitted, now: float) -> Moved:
     if conversation.status != "queued":
         return conversation, []
-    return conversation.model_copy(update={"status": "running", "snapshot": event.snapshot}), [CallModel()]
+    begun = {"status": "running", "snapshot": event.snapshot, "started_at": now}
+    return conversation.model_copy(update=begun), [CallModel()]
 
 
 def _too_late(conversation: Conversation, now: float) -> Moved:
@@ -131,7 +132,9 @@ def _paused_or_resumed(conversation: Conversation, event: Paused | Resumed, now:
         return conversation.model_copy(update={"status": "paused"}), []
     if conversation.status != "paused":
         return conversation, []
-    moved = standing(conversation.model_copy(update={"status": "running"}), now)
+    # It may have been paused before it began.
+    started_at = conversation.started_at or now
+    moved = standing(conversation.model_copy(update={"status": "running", "started_at": started_at}), now)
     return moved, pending(moved)
 
 

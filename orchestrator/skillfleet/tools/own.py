@@ -72,7 +72,9 @@ class SendMessage(WireModel):
 
     recipient_id: str = Field(description="Its agent_id, or 'parent'")
     payload: dict[str, Any] = Field(description="What it is told")
-    message_type: Literal["event", "request", "response", "error"] = "event"
+    message_type: Literal["event", "request", "response", "error"] = Field(
+        default="event", description="A request wants a response; an error tells that something went wrong"
+    )
     correlation_id: str | None = Field(default=None, description="Of the request that this answers")
     ttl: int = TTL
     priority: int = PRIORITY
