@@ -8,7 +8,7 @@ from skillfleet_workers.wire.shown import shown_to_model
 from ..settings import PARALLEL_CALLS
 from ..subagents.spawn import asked_of
 from ..tools.dispatch import ActiveAgain, Dispatch, OwnCall, dispatch
-from ..tools.own import ASK_USER, READING, SPAWN
+from ..tools.own import ASK_USER, READING, SPAWN, WAITING
 from ..tools.permission import denied_by_policy, permission
 from .answers import answered
 from .budgets import admitted, out_of_time
@@ -58,6 +58,8 @@ from .recorded import with_divergences
 from .repetition import without_repeated
 from .runs import ToolRun
 from .told_calls import call_told
+
+_WAITING = {own.tool for own in WAITING}
 
 
 def step(conversation: Conversation, event: Event, now: float, parallel: int = PARALLEL_CALLS) -> Moved:
@@ -160,7 +162,7 @@ def _model_answered(conversation: Conversation, event: ModelReplied | ModelFaile
     if moved.closing:
         moved = moved.model_copy(update={"answer": event.message.content})
     asked = [_run_of(moved, index, call, event) for index, call in enumerate(calls)]
-    runs = admitted(moved, without_repeated(moved, asked))
+    runs = admitted(moved, without_repeated(moved, asked, _WAITING))
     moved = standing(moved.model_copy(update={"runs": (*moved.runs, *runs)}), now)
     return (moved, []) if moved.out else close_turn(moved, now)
 

@@ -125,5 +125,8 @@ SPAWNING = (SPAWN, AWAIT, LIST_SUBAGENTS, CANCEL_SUBAGENT)
 READING = (READ_OUTPUT, LIST_SUBAGENTS)
 """What they bring is found when the model has called them, and they wait for nothing."""
 
+WAITING = (AWAIT, RECEIVE)
+"""To wait once more is no repetition: what was not there may be by then."""
+
 MESSAGING = (SEND_MESSAGE, PUBLISH, SUBSCRIBE, RECEIVE)
 OWN_TOOLS = {own.tool: own for own in (READ_OUTPUT, ASK_USER, *SPAWNING, *MESSAGING)}
