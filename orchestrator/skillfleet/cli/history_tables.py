@@ -96,7 +96,7 @@ def _short(text: str) -> str:
 
 
 def fitted(table: Table, console: Console) -> Table:
-    """With all of its columns but the last in full; a terminal that is too narrow breaks its lines, a file does not."""
+    """With all of its columns in full but the last, which gives way to a terminal that is narrow."""
     natural = console.measure(table, options=console.options.update(max_width=MOST_WIDTH)).maximum
     for column in table.columns:
         column.no_wrap = True
