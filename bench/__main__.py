@@ -15,6 +15,7 @@ from .durable.part import durable
 from .execution.part import execution
 from .fleet import Pair
 from .hop_report import hop_by_part
+from .records.part import records
 from .scale.part import PARTS as PARTS_OF_SCALE
 from .scale.part import scale
 from .side_by_side import AT_ONCE, TOOL_SLOTS, print_parts, processor_time, side_by_side
@@ -32,6 +33,7 @@ PARTS = (
     *PARTS_OF_SCALE,
     "durable",
     "streams",
+    "records",
 )
 
 
@@ -89,10 +91,9 @@ def main() -> None:
         discovery(quick=given.quick)
     if given.only in (None, "scale", *PARTS_OF_SCALE):
         scale(given.only, quick=given.quick)
-    if given.only in (None, "durable"):
-        durable(quick=given.quick)
-    if given.only in (None, "streams"):
-        streams(quick=given.quick)
+    for name, part in {"durable": durable, "streams": streams, "records": records}.items():
+        if given.only in (None, name):
+            part(quick=given.quick)
 
 
 def _end(*_: Any) -> None:

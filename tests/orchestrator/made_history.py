@@ -55,8 +55,8 @@ def keep_conversation(history: History, name: str, ended: datetime | None, **tol
     began = told.pop("created_at", NOON)
     row = {
         "agent_id": name, "name": "", "state": "completed", "status": "completed", "tenant": "acme", "model": "m",
-        "skill_params": {}, "results": {}, "prompt": "Go.", "answer": "Gone.", "root_id": name, "depth": 0, "turns": 1,
-        "input_tokens": 3, "output_tokens": 4, "created_at": began, "completed_at": ended, "metadata": {},
+        "skill_params": {}, "results": {}, "prompt": "Go.", "answer": "Gone.", "root_id": name, "depth": 0,
+        "turns": 1, "input_tokens": 3, "output_tokens": 4, "created_at": began, "completed_at": ended, "metadata": {},
         "archived_to": "1-0", **told,
     }  # fmt: skip
     sent = {
