@@ -23,6 +23,7 @@ from .events import Entry, Position
 from .local.access import Access
 from .outage import Outages
 from .recorder import recorded
+from .remembering import Remembering
 from .saving import SavedFile, save
 from .settings import OrchestratorSettings
 from .submitting import Submitting
@@ -33,7 +34,7 @@ FLEET_GONE_S = 30.0
 log = logging.getLogger(__name__)
 
 
-class Fleet(Submitting, Decisions):
+class Fleet(Submitting, Decisions, Remembering):
     """Use it as a context manager, on the main thread:
 
         with Fleet() as fleet:

@@ -17,6 +17,7 @@ from .dead import app as dead
 from .doctor import doctor
 from .evals import evaluate
 from .following import follow, result
+from .history import app as history
 from .persons import answer, approve, deny
 from .queries import cancel, list_conversations, pause, resume, status
 from .rules import OrderedCommand
@@ -77,6 +78,7 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
 for name, command in COMMANDS.items():
     app.command(name, cls=OrderedCommand)(command)
 app.add_typer(dead, name="dead")
+app.add_typer(history, name="history")
 mount_skills(app)
 
 

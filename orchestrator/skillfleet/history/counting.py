@@ -32,8 +32,9 @@ class Sum:
         self.count += row["count"]
         self.failed += row["failed"]
         self.timeout += row["timeout"]
+        known, get = self.durations, self.durations.get
         for bucket, number in row["durations"].items():
-            self.durations[bucket] = self.durations.get(bucket, 0) + number
+            known[bucket] = get(bucket, 0) + number
 
 
 def count(connection: Connection, ended: Iterable[Mapping[str, Any]]) -> None:

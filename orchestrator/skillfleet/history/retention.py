@@ -1,12 +1,12 @@
 """Removing what ended long ago."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, astuple, dataclass
 from datetime import date, datetime, timedelta
 from itertools import pairwise
 
 from sqlalchemy import Connection, Select, delete, select
 
+from .answers import Pruned
 from .columns import day_of
 from .counting import Key, Sum, lock, put
 from .database import History
@@ -18,35 +18,15 @@ BATCH = 200
 """Conversations that are removed in one transaction: whoever writes besides waits no longer than it takes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pruned:
-    """How many rows were removed."""
-
-    conversations: int = 0
-    executions: int = 0
-    messages: int = 0
-    statistics: int = 0
-
-    def __bool__(self) -> bool:
-        return any(astuple(self))
-
-    def __str__(self) -> str:
-        told = [f"{number} {name}" for name, number in asdict(self).items() if number]
-        return ", ".join(told) or "nothing"
-
-    def __add__(self, other: "Pruned") -> "Pruned":
-        return Pruned(*map(sum, zip(astuple(self), astuple(other), strict=True)))
-
-
-def prune(history: History, before: datetime, *, stats_too: bool = False) -> Pruned:
-    """Conversations that ended before, each with its turns, executions and messages; and `stats_too`: what was counted on
-    days before.
+def prune(history: History, before: datetime, *, statistics: bool = False) -> Pruned:
+    """Conversations that ended before, each with its turns, executions and messages; and `statistics`: what was
+    counted on days before.
 
     Raises:
         HistoryError
     """
     pruned = sum(_batches(history, before), Pruned())
-    if stats_too:
+    if statistics:
         with history.writing() as connection:
             pruned += Pruned(statistics=_prune_stats(connection, day_of(before)))
     return pruned

@@ -1,38 +1,17 @@
 """What the executions of a skill came to, and how long they took: from sums, however many they were."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, computed_field
 from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select
 
+from .answers import SkillStats
 from .asked import Asked
 from .buckets import middle_of
 from .columns import day_of
 from .counting import Sum
 from .spans import ALL_TENANTS, stretches
 from .tables import execution_stats as told
-
-
-class SkillStats(BaseModel):
-    """Of the executions of one version of a skill that have ended, however. `p50_ms`, `p95_ms`: half of them, and 95
-    of 100, took no longer; at most 1% away from the truth."""
-
-    model_config = ConfigDict(frozen=True)
-
-    skill_name: str
-    skill_version: str
-    count: int
-    failed: int
-    timeout: int
-    p50_ms: float
-    p95_ms: float
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def failure_rate(self) -> float:
-        """Of those that failed or took too long."""
-        return round((self.failed + self.timeout) / self.count, 6)
 
 
 def skill_stats(connection: Connection, asked: Asked) -> tuple[SkillStats, ...]:
@@ -55,18 +34,19 @@ def stats_query(asked: Asked) -> Select[Any]:
 
 
 def _stats(skill: str, version: str, found: Sum) -> SkillStats:
-    p50, p95 = (round(_percentile(found.durations, of_100), 3) for of_100 in (50, 95))
+    durations = sorted((int(bucket), number) for bucket, number in found.durations.items())
+    p50, p95 = (round(_percentile(durations, of_100), 3) for of_100 in (50, 95))
     return SkillStats(
         skill_name=skill, skill_version=version, count=found.count, failed=found.failed, timeout=found.timeout,
         p50_ms=p50, p95_ms=p95,
     )  # fmt: skip
 
 
-def _percentile(durations: Mapping[str, int], of_100: int) -> float:
+def _percentile(durations: Sequence[tuple[int, int]], of_100: int) -> float:
     """Milliseconds, by the nearest rank."""
-    rank, total = 0, sum(durations.values())
-    for bucket in sorted(map(int, durations)):
-        rank += durations[str(bucket)]
+    rank, total = 0, sum(number for _, number in durations)
+    for bucket, number in durations:
+        rank += number
         if rank * 100 >= total * of_100:
             return middle_of(bucket)
     return 0.0

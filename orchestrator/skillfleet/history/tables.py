@@ -38,6 +38,7 @@ conversations = Table(
     Column("archived_to", Words, nullable=False),
     Index(None, "state"),
     Index(None, "created_at"),
+    Index(None, "tenant", "created_at"),
     Index(None, "completed_at"),
     Index(None, "parent_id"),
     Index(None, "root_id"),
@@ -107,8 +108,8 @@ messages = Table(
     Index(None, "root_id"),
 )
 
-# What counts and percentiles are made of: executions that have ended, each counted once in each of its cells (spans.py)
-# in the transaction that first writes its end.
+# What counts and percentiles are made of: executions that have ended, each counted once in each of its cells
+# (spans.py) in the transaction that first writes its end.
 execution_stats = Table(
     "execution_stats",
     metadata,

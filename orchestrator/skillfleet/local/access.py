@@ -67,6 +67,10 @@ class Access:
                 atexit.unregister(self.close)
 
     @property
+    def is_open(self) -> bool:
+        return self._opened is not None
+
+    @property
     def ledger(self) -> RedisLedger:
         if self._opened is None:
             raise FleetError("the fleet is not open: use it as `with Fleet() as fleet:`")

@@ -21,4 +21,5 @@ def upgrade() -> None:
         op.drop_index(f"ix_executions_{column}", "executions")
     for name, columns in EXECUTIONS.items():
         op.create_index(name, "executions", columns)
+    op.create_index("ix_conversations_tenant_created_at", "conversations", ["tenant", "created_at"])
     op.create_index("ix_conversations_completed_at", "conversations", ["completed_at"])
