@@ -18,6 +18,7 @@ from .family.children import children
 from .family.messages import messages
 from .fleet import Pair
 from .hop_report import hop_by_part
+from .records.part import records
 from .scale.part import PARTS as PARTS_OF_SCALE
 from .scale.part import scale
 from .side_by_side import AT_ONCE, TOOL_SLOTS, print_parts, processor_time, side_by_side
@@ -31,6 +32,7 @@ REST: Mapping[str, Callable[..., None]] = {
     "streams": streams,
     "children": children,
     "messages": messages,
+    "records": records,
 }
 PARTS = ("sides", "hop", "startup", "cancel", "scale", *PARTS_OF_SCALE, *REST)
 

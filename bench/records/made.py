@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 from skillfleet.history.counting import as_rows, sums_of
@@ -83,11 +82,6 @@ class Made:
     def sums(self) -> Iterator[dict[str, Any]]:
         """The rows of the statistics, once all executions were made."""
         return as_rows(sums_of(dict(zip(COUNTED_BY, row, strict=True)) for row in self._ended))
-
-
-def chunks(rows: Iterator[dict[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:
-    while chunk := list(islice(rows, size)):
-        yield chunk
 
 
 def _often(chance: random.Random, count: int) -> int:

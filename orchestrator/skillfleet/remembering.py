@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class Remembering(Opened):
-    """These answer from SQL, when redis is away and the fleet is not open too. Where no archiver runs, what redis holds
-    and the history does not is archived first.
+    """These answer from SQL, when redis is away and the fleet is not open too. Where no archiver runs, what redis
+    holds and the history does not is archived first.
 
     Raises (every verb): SettingsError, and HistoryError when the database cannot be reached.
     """

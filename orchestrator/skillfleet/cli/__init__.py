@@ -18,6 +18,7 @@ from .dead import app as dead
 from .doctor import doctor
 from .evals import evaluate
 from .following import follow, result
+from .history import app as history
 from .messages import app as messages
 from .persons import answer, approve, deny
 from .queries import cancel, list_conversations, pause, resume, status
@@ -80,6 +81,7 @@ for name, command in COMMANDS.items():
     app.command(name, cls=OrderedCommand)(command)
 app.add_typer(agent, name="agent")
 app.add_typer(dead, name="dead")
+app.add_typer(history, name="history")
 app.add_typer(messages, name="messages")
 mount_skills(app)
 

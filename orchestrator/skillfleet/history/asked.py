@@ -63,6 +63,9 @@ class Asked:
         for name in ("since", "until"):
             if name in given:
                 given[name] = moment_of(name, given[name], at)
+        for name in ("agent", "version", "tenant"):  # but there is code of no skill, which is named ""
+            if given.get(name) == "":
+                raise BadRequestError(f"{name}: is empty; leave it out to ask for any")
         if "status" in given:
             given["status"] = _status(given["status"])
         asked = cls(**given)  # type: ignore[arg-type]

@@ -19,8 +19,8 @@ BATCH = 200
 
 
 def prune(history: History, before: datetime, *, statistics: bool = False) -> Pruned:
-    """Conversations that ended before, each with its turns, executions and messages; and `statistics`: what was counted on
-    days before.
+    """Conversations that ended before, each with its turns, executions and messages; and `statistics`: what was
+    counted on days before.
 
     Raises:
         HistoryError

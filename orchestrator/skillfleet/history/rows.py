@@ -6,20 +6,13 @@ from typing import Any
 from ..conversations.messages import Message
 from ..conversations.models import Conversation
 from ..subagents.mailbox import AgentMessage
-from ..subagents.models import AgentState
+from ..subagents.transitions import state_of
 from .columns import moment
 from .outcomes import json_object
 from .reading import Turn
 from .records import SkillExecution
 
 PROMPT_CHARS = 500
-_STATES = {
-    "queued": AgentState.IDLE,
-    "running": AgentState.RUNNING,
-    "waiting": AgentState.RUNNING,
-    "paused": AgentState.PAUSED,
-    "completed": AgentState.COMPLETED,
-}
 
 
 def conversation_row(conversation: Conversation, archived_to: str) -> dict[str, Any]:
@@ -51,7 +44,7 @@ def _of_agent(conversation: Conversation) -> dict[str, Any]:
     results = (json_object(conversation.answer or "") or {}).get("results") if agent and agent.skill else None
     return {
         "name": agent.name if agent else "",
-        "state": _STATES.get(conversation.status, AgentState.FAILED),
+        "state": state_of(conversation.status, started=conversation.started_at is not None or conversation.turn > 0),
         "assigned_skill": agent.skill or None if agent else None,
         "skill_params": agent.params if agent else {},
         "results": results if isinstance(results, dict) else {},

@@ -1,7 +1,7 @@
 """Which sums of the statistics an execution is counted in, and which of them add up to a range of days (pure).
 
-Where there are many tenants and skills, sums of single days are nearly as many as the executions themselves; so days are
-summed up in spans too, for each tenant and for all of them together.
+Where there are many tenants and skills, sums of single days are nearly as many as the executions themselves; so days
+are summed up in spans too, for each tenant and for all of them together.
 """
 
 from collections.abc import Iterator

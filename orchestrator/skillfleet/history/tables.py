@@ -108,8 +108,8 @@ messages = Table(
     Index(None, "root_id"),
 )
 
-# What counts and percentiles are made of: executions that have ended, each counted once in each of its cells (spans.py)
-# in the transaction that first writes its end.
+# What counts and percentiles are made of: executions that have ended, each counted once in each of its cells
+# (spans.py) in the transaction that first writes its end.
 execution_stats = Table(
     "execution_stats",
     metadata,
