@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-from pathlib import Path
 
 from tests.orchestrator.made_history import NOON, execution, keep, opened
 from tests.system.conftest import Shared
