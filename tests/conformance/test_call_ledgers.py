@@ -189,8 +189,8 @@ def test_starts_and_results_stand_in_the_stream_in_their_order(world: World) -> 
     started, result = world.ledger.entries("c1", "0", 0)[quiet:]
     assert started.data == {"key": "1.0", "attempt": 1, "worker": "w1"}
     assert result.data == {
-        "key": "1.0", "attempt": 1, "status": "succeeded", "tail": "nothing", "worker": "w1", "runtime": "", "ms": 2.5,
-        "skill": "pdf", "version": "1.2.0",
+        "key": "1.0", "attempt": 1, "status": "succeeded", "tail": "nothing", "worker": "w1", "runtime": "",
+        "ms": 2.5, "skill": "pdf", "version": "1.2.0",
     }  # fmt: skip
 
 

@@ -25,7 +25,7 @@ Line = dict[str, Any]
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="A JSON list on stdout.")] = False) -> int:
-    """Look at redis, the fleet, the model's settings, the artifact store, the history, skills, interpreters and isolation."""
+    """Look at redis, the fleet, the model's settings, files and history, skills, interpreters and isolation."""
     settings = load_settings(OrchestratorSettings)
     lines = [*_fleet_lines(settings), _model_line(settings), _store_line(settings), _history_line(settings)]
     lines += [finding.model_dump() for finding in host_findings()]
