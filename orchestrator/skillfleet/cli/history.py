@@ -12,7 +12,7 @@ from rich.table import Table
 from ..errors import BadRequestError, NoBrokerError
 from ..fleet import Fleet
 from ..history.answers import ArchivedConversation, SkillStats
-from ..history.asked import Filters, StatsFilters
+from ..history.asked import Asked, Filters, StatsFilters
 from ..history.records import SkillExecution
 from .display import print_json, stdout_console
 from .exits import complain
@@ -61,6 +61,7 @@ def executions(
         ):
             raise BadRequestError(f"write the options after `{context.invoked_subcommand}`")
         return
+    Asked.of(filters)  # what is wrong with them comes before what is wrong with redis
     with _fleet() as fleet:
         if of_conversations:
             _tell(fleet.history_conversations(**filters), ArchivedConversation, conversations_table, as_json, as_csv)
@@ -82,6 +83,7 @@ def stats(
 ) -> None:
     """How often skills ran and failed, and how long they took."""
     filters: StatsFilters = {"skill": skill, "version": version, "since": since, "until": until, "tenant": tenant}
+    Asked.of(filters)
     with _fleet() as fleet:
         found = fleet.history_stats(**filters)
     _tell(found, SkillStats, stats_table, as_json, as_csv)
