@@ -1,5 +1,6 @@
 """What has to run for a skill, in which order, and whether its parameters fit."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -68,7 +69,7 @@ def test_any_circle_is_named(size: int, before: int) -> None:
     named = wrong.message.partition(": ")[2].rstrip(".").split(" -> ")
     assert named[0] == named[-1]
     assert sorted(named[1:]) == sorted(f"r{place}" for place in range(size))
-    assert all(int(b[1:]) == (int(a[1:]) + 1) % size for a, b in zip(named, named[1:], strict=False))
+    assert all(int(b[1:]) == (int(a[1:]) + 1) % size for a, b in pairwise(named))
 
 
 @pytest.mark.parametrize(

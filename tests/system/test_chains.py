@@ -1,6 +1,8 @@
 """Skills that run without a model, alone and as chains: "Fetch Object" of seed 002, on a real fleet."""
 
 import json
+import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -109,6 +111,16 @@ def test_a_script_that_fails_is_run_again_as_its_skill_says_and_the_retries_are_
     started = [entry for entry in fleet.follow(run.agent_id) if entry and entry.type == "started"]
     assert len(started) == 3
     assert started[2].at - started[0].at >= 0.1 + 0.2
+
+
+def test_the_example_of_the_document_comes_to_what_it_says(robot: Shared) -> None:
+    document = (Path(__file__).parents[2] / "docs/chains.md").read_text()
+    (command,) = re.findall(r"```sh\nskillfleet (agent run [^`]*)\n```", document)
+    (results,) = re.findall(r"```json\n([^`]*)```", document)
+    told = robot.place.cli(*shlex.split(command))
+    assert (told.returncode, json.loads(told.stdout)) == (0, json.loads(results)), told.stderr
+    inputs = re.findall(r"^ {6}\w+: \{.*$", document, re.MULTILINE)
+    assert inputs and all(line in (ROBOT / "fetch-object/SKILL.md").read_text() for line in inputs)
 
 
 def test_a_skill_runs_from_the_command_line(robot: Shared) -> None:
