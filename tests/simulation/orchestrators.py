@@ -182,7 +182,7 @@ class Orchestrator:
         def clock() -> float:
             return place.world.now - started
 
-        asking = Asking(partial(SimulatedModel, self), clock=clock)
+        asking = Asking(partial(SimulatedModel, self), clock=clock, states=self._ledger.states)
         self.driver = driver(self._ledger, asking, self, slots=place.slots, clock=clock, parallel_calls=PARALLEL)
         self.driver.make_room()
         self.process.spawn(self._run)
