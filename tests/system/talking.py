@@ -1,7 +1,7 @@
 """Conversations of one tree that send each other messages, their models scripted."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tests.system.fleet import Place
@@ -12,16 +12,18 @@ from skillfleet.conversations.models import Conversation, ConversationSpec
 from skillfleet.llm.prompts import opening
 from skillfleet.submission import new_id
 from skillfleet.tools.definitions import all_definitions, definition
-from skillfleet.tools.own import MESSAGING
+from skillfleet.tools.own import MESSAGING, SPAWNING
 
-TOOLS = (*all_definitions(), *map(definition, MESSAGING))
+TOOLS = (*all_definitions(), *map(definition, (*SPAWNING, *MESSAGING)))
 
 
 class Tree:
     """What its conversations are called is known before any of them begins, so that their scripts can name it."""
 
-    def __init__(self, place: Place, members: int = 2) -> None:
+    def __init__(self, place: Place, members: int = 2, children: Mapping[str, Sequence[Turn]] | None = None) -> None:
+        """`children`: what the subagents say that they begin, by their names."""
         self._place = place
+        self._children = {name: replies(turns)["replies"] for name, turns in (children or {}).items()}
         self.ids = [new_id() for _ in range(members)]
 
     @property
@@ -39,7 +41,7 @@ class Tree:
             id=name,
             root="" if name == self.root else self.root,
             model="scripted:here",
-            script=replies(turns),
+            script=replies(turns) | {"children": self._children},
             opening=opening("Talk."),
             tools=TOOLS,
             subagents=True,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.system.conftest import Shared
 from tests.system.fleet import interrupt, wait_for
-from tests.system.replies import call
+from tests.system.replies import Turn, call
 from tests.system.standing_fleet import standing_fleet
 from tests.system.talking import Tree
 
@@ -55,6 +55,15 @@ def test_a_request_is_answered_by_another_agent(shared: Shared) -> None:
     assert (answer["message_type"], answer["sender_id"]) == ("response", asked)
     handed = tree.handed()
     assert len(handed) == len(set(handed)) == 2
+
+
+def test_a_subagent_asks_its_parent_and_goes_on_with_the_answer(shared: Shared) -> None:
+    scout: list[Turn] = [request("parent"), receive(correlation_id=QUESTION), "I look in the ${got.0.payload.room}."]
+    tree = Tree(shared.place, members=1, children={"scout": scout})
+    spawned = call("spawn_subagent", "scout", prompt="Find the cup.", name="scout", wait=False)
+    answer = response("${got.0.sender_id}", room="kitchen")
+    tree.begin([[spawned], receive(), answer, [call("await_subagents", "ended")], "${ended.0.answer}"])
+    assert tree.answers() == ["I look in the kitchen."]
 
 
 def test_a_request_that_has_expired_reaches_nobody_and_its_answer_is_refused(shared: Shared) -> None:

@@ -59,9 +59,6 @@ from .repetition import without_repeated
 from .runs import ToolRun
 from .told_calls import call_told
 
-Begins = RunTool | StartChild | Deliver | Subscribe
-"""What is done for calls that are out, and for no others."""
-
 
 def step(conversation: Conversation, event: Event, now: float, parallel: int = PARALLEL_CALLS) -> Moved:
     """The conversation after `event`, and what is to be done. An event that no longer applies changes nothing.
@@ -101,15 +98,18 @@ def wanted(conversation: Conversation, effects: list[Effect]) -> list[Effect]:
     if conversation.terminal:
         return [effect for effect in effects if isinstance(effect, TakeMail | CancelTool | Finish)]
     out, open_ones = {run.key for run in conversation.out}, {child.key for child in conversation.open_children}
-    return [one for one in effects if not isinstance(one, Begins) or _key(one) in _standing(one, out, open_ones)]
+    return [effect for effect in effects if _stands(effect, out, open_ones)]
 
 
-def _standing(effect: Begins, out: set[str], open_ones: set[str]) -> set[str]:
-    return open_ones if isinstance(effect, StartChild) else out
-
-
-def _key(effect: Begins) -> str:
-    return effect.run.key if isinstance(effect, RunTool) else effect.key
+def _stands(effect: Effect, out: set[str], open_children: set[str]) -> bool:
+    match effect:
+        case RunTool(run):
+            return run.key in out
+        case Deliver(key=key) | Subscribe(key=key):
+            return key in out
+        case StartChild(key=key):
+            return key in open_children
+    return True
 
 
 def _begin(conversation: Conversation, event: Submitted) -> Moved:

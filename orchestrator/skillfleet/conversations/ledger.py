@@ -208,7 +208,7 @@ class Ledger(Protocol):
 
     def sent(self, after: str, wait_s: float) -> list[tuple[str, AgentMessage]]:
         """The messages of the fleet beyond the cursor `after` ("0": from the first that is kept, "$": from now on),
-        each with its own cursor, waiting at most `wait_s` for the first."""
+        each with its own cursor, waiting at most `wait_s` for the first. Of many only those that come next."""
         ...
 
     def load(self, conversation_id: str) -> Conversation | None: ...

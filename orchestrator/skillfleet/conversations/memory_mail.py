@@ -84,7 +84,7 @@ def end_mail(store: MemoryStore, kept: Kept) -> None:
                 "ttl": max(DEFAULT_TTL_S, math.ceil(left_s)),
                 "timestamp": store.clock(),
             }
-            message = AgentMessage.model_validate(orphaned(name, kept.position.status) | about)
+            message = AgentMessage.model_validate(orphaned(name, kept.position.status, root) | about)
             _put_mail(store, asker, message)
             _tell_sent(store, requester, message)
     store.topics[root] = {(heard_by, pattern) for heard_by, pattern in store.topics[root] if heard_by != name}

@@ -59,7 +59,7 @@ def child_told(conversation: Conversation, event: ChildAwaited | ChildBegun | Ch
         return conversation, []
     match event:
         case ChildAwaited():
-            return conversation, _start(conversation, child, event, now)
+            return conversation, [] if child.begun else _start(conversation, child, event, now)
         case ChildBegun():
             return with_child(conversation, child.model_copy(update={"begun": True, "request": {}})), []
         case ChildFinished():

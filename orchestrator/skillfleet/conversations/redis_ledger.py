@@ -181,7 +181,7 @@ class RedisLedger(KeptInRedis, MailInRedis):
                 ",".join(f"{run.key}:{'child' if run.child else 'result'}" for run in after.given_up),
                 self._tenant_slots, self._queue, rooms.told, _LOOK_MS,
                 ",".join(f"{run.key}:{int(run.again)}:{run.route}" for run in sends), own_ms(after),
-                ",".join(taken), json.dumps(orphaned(name, after.status)) if after.terminal else "",
+                ",".join(taken), json.dumps(orphaned(name, after.status, after.root)) if after.terminal else "",
                 len(apart), *(part for field in apart for part in field), *(part for entry in told for part in entry),
             ],
         )  # fmt: skip

@@ -12,6 +12,9 @@ from ..subagents.mailbox import MAX_MAILBOX, MAX_SUBSCRIPTIONS, SYSTEM, AgentMes
 from .acceptance import MAX_WAIT_S
 from .stored import pages, paired
 
+MOST_READ = 500
+"""Messages of the fleet in one answer, each of which may have 32 KB."""
+
 
 class MailInRedis:
     _client: redis.Redis
@@ -36,7 +39,9 @@ class MailInRedis:
 
     def sent(self, after: str, wait_s: float) -> list[tuple[str, AgentMessage]]:
         block = int(min(wait_s, MAX_WAIT_S) * 1000) or None
-        read = pages(self._blocking.xread({self._messages: after}, block=block)).get(self._messages, ())
+        read = pages(self._blocking.xread({self._messages: after}, count=MOST_READ, block=block)).get(
+            self._messages, ()
+        )
         return [(cursor, AgentMessage.model_validate_json(fields["message"])) for cursor, fields in read]
 
 

@@ -161,10 +161,10 @@ def observe(conversation: Conversation, records: Records, sight: Sight) -> list[
             events.append(ToolUnstarted(run.key))
         elif record is not None:
             events += _news_of(run, record, sight)
-    events += mail_news(conversation, records, sight.mailbox, sight.now)
     events += news_of_children(conversation, records)
     if not sight.pause:
         events += waits_over(conversation, sight.now)
+    events += mail_news(conversation, records, sight.mailbox, sight.now)
     if sight.cancel:
         events.append(CancelRequested())
     heard = any(isinstance(event, Decided) for event in events)  # in time, since when it is given another deadline

@@ -191,7 +191,7 @@ def pick(mail: Sequence[Mail], listening: Listening, now: float) -> tuple[Mail, 
     return tuple(given)
 
 
-def orphaned(recipient_id: str, status: str) -> dict[str, JsonValue]:
+def orphaned(recipient_id: str, status: str, root: str) -> dict[str, JsonValue]:
     """What whoever waits for an answer of a conversation that has ended is told; the ledger adds to whom, and of what
     request."""
     return {
@@ -200,4 +200,5 @@ def orphaned(recipient_id: str, status: str) -> dict[str, JsonValue]:
         "payload": {"error": "recipient_ended", "recipient_id": recipient_id, "status": status},
         "topic": None,
         "priority": DEFAULT_PRIORITY,
+        "root": root,
     }
