@@ -144,5 +144,5 @@ def test_a_message_is_one_line_and_nothing_in_it_reaches_the_terminal(capsys: py
     sent = entry("sent", **about, payload={"text": "[bold] \x1b[31m\n" + "x" * 1000}, timestamp=3.0)
     handed = entry("handed", key="1.0", message_ids=[uuid_of("m")])
     lines = [line.strip() for line in shown(capsys, sent, handed).splitlines()]
-    assert "c1 -> c1-1-0 event {\"text\": \"[bold] \\u001b[31m" in lines[1] and len(lines[1]) < 300
+    assert 'c1 -> c1-1-0 event {"text": "[bold] \\u001b[31m' in lines[1] and len(lines[1]) < 300
     assert lines[2:] == ["· 1.0: given 1 message"]
