@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.conversation_steps import NOW, after, asks, awaiting_model, call, says
-from tests.forked_skills import ACTIVATED, activate
+from tests.forked_skills import ACTIVATED, RESEARCH, activate
 
 from skillfleet.conversations.budgets import calls_made
 from skillfleet.conversations.engine import step
@@ -26,6 +26,7 @@ from skillfleet.conversations.moves import (
     WaitOver,
 )
 from skillfleet.conversations.parenting import CANCELLED, SHOWN_CHARS, TOLD_CHARS
+from skillfleet.conversations.runs import ActivatedSkill
 from skillfleet.events import changes
 from skillfleet.subagents.fork import MAX_DEPTH
 from skillfleet.tools.definitions import definition
@@ -292,3 +293,11 @@ def test_a_skill_that_forks_is_one_of_the_children_that_may_be_open() -> None:
     moved = after(waiting, ToolFinished("1.0", "succeeded", ACTIVATED.shown, "w1", governing=ACTIVATED.governing))
     assert (moved.runs[0].refused, moved.children) == ("max_children", ())
     assert Limits().max_children == 10
+
+
+def test_a_skill_that_governs_may_forbid_it_as_it_forbids_any_other_tool() -> None:
+    for allowed, error in ((("Read",), "tool_not_allowed"), (("Task", "Read"), None), (("spawn_subagent",), None)):
+        governing = RESEARCH.model_copy(update={"fork": False, "allowed_tools": allowed})
+        governed = parent().model_copy(update={"activated": (ActivatedSkill(governing=governing, turn=0),)})
+        moved = after(governed, asks(spawn()))
+        assert (refusal(moved) if error else moved.out[0].status) == error

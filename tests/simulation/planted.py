@@ -97,10 +97,18 @@ class OrphaningLedger(MemoryLedger):
         rooms: Rooms = LEAST_ROOMS,
         taken: Sequence[str] = (),
     ) -> Written | None:
-        kept = self._held(after.id, fence)
-        if kept is not None and after.terminal:
-            kept.calls = {key: replace(record, begun="") for key, record in kept.calls.items()}
+        if after.terminal:
+            _forget_children(self._held(after.id, fence))
         return super().commit(fence, after, told, due, sends, rooms, taken)
+
+    def cancel(self, conversation_id: str) -> bool:
+        _forget_children(self._store.find(conversation_id))
+        return super().cancel(conversation_id)
+
+
+def _forget_children(kept: Kept | None) -> None:
+    if kept is not None:
+        kept.calls = {key: replace(record, begun="") for key, record in kept.calls.items()}
 
 
 class FickleLedger(MemoryLedger):

@@ -19,7 +19,7 @@ from skillfleet_workers.wire.files import StoredFile
 from skillfleet_workers.wire.shown import shown_to_model
 
 from ..subagents.mailbox import Listening
-from .limits import ConversationModel
+from .limits import ConversationModel, Usage
 
 SHOWN_IMAGES = 8
 """Most images of one call that the model is shown; the others it is told of."""
@@ -78,7 +78,8 @@ class ToolRun(ConversationModel):
     children that the calls `awaits` (their keys) began, for messages (`listens`), until `until` at the latest (by a
     clock that stands while the conversation is paused, seconds since the epoch); or for the ledger's word.
     `artifacts`: the files that it brought. `refused`: the code of the ToolError that stands in its place where the
-    engine would not make it.
+    engine would not make it. `child_usage`, `child_calls`: where earlier releases kept what is in the conversation's
+    `children` now.
     `shown`, `request` and `governing` are dropped once they stand in the transcript."""
 
     ref: CallRef
@@ -103,6 +104,8 @@ class ToolRun(ConversationModel):
     decision: Decision | None = None
     artifacts: tuple[Artifact, ...] = ()
     refused: str = ""
+    child_usage: Usage = Usage()
+    child_calls: int = 0
     own: bool = False
     begun: bool = False
     awaits: tuple[str, ...] = ()
