@@ -14,6 +14,7 @@ from skillfleet_workers.wire.fitness import read_facts
 from skillfleet_workers.wire.presence import LiveProcess
 from skillfleet_workers.wire.store import ArtifactStore
 
+from .agents import Agents
 from .conversations.dead import DeadReport, dead_report
 from .conversations.models import Conversation
 from .conversations.report import ArtifactReport, Report, report
@@ -34,7 +35,7 @@ FLEET_GONE_S = 30.0
 log = logging.getLogger(__name__)
 
 
-class Fleet(Submitting, Decisions, Mailing):
+class Fleet(Submitting, Decisions, Agents, Mailing):
     """Use it as a context manager, on the main thread:
 
         with Fleet() as fleet:

@@ -16,7 +16,7 @@ from .settings import PLAYED, REPLAY, SCRIPTED
 
 _LOADERS = {SCRIPTED: load_script, REPLAY: load_recording}
 
-RECORDED = ("prompt", "system", "skills", "schema")
+RECORDED = ("prompt", "system", "skills", "schema", "subagents")
 """Of a submission's fields that are not given, those that a replay takes from its recording."""
 
 

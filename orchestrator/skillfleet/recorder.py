@@ -39,6 +39,7 @@ def recording(conversation: Conversation, entries: Iterable[Entry], children: Ma
         prompt=prompts[-1] if prompts else "",
         system=users_own(spec.opening[0].content or "") or None,
         skills=spec.skills,
+        subagents=spec.subagents,
         answer_schema=spec.answer_schema,
         status=conversation.status,
         answer=conversation.answer,

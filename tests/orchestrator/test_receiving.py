@@ -129,6 +129,14 @@ def test_a_wait_that_begins_after_a_pause_is_as_long_as_any_other() -> None:
     assert next_due(begun, {}, sight(listening=["1.0"])) == NOW + TIMEOUT_S
 
 
+def test_to_wait_again_and_again_is_no_repetition() -> None:
+    conversation, wait = talking(), asks(call("receive_messages", timeout=TIMEOUT_S))
+    for turn in range(1, 7):
+        conversation = after(conversation, wait)
+        assert [run.key for run in conversation.out] == [f"{turn}.0"]
+        conversation = after(conversation, WaitOver(f"{turn}.0"))
+
+
 def test_a_second_word_to_the_same_call_changes_nothing() -> None:
     done = after(waiting(), MailCame("1.0", (mail(),)))
     assert step(done, MailCame("1.0", (mail("n"),)), NOW) == (done, [])

@@ -1,6 +1,8 @@
 """Messages between the conversations of one tree, and of people to them, on a real fleet."""
 
 import json
+import re
+import shlex
 import signal
 import subprocess
 from pathlib import Path
@@ -55,6 +57,17 @@ def test_a_request_is_answered_by_another_agent(shared: Shared) -> None:
     assert (answer["message_type"], answer["sender_id"]) == ("response", asked)
     handed = tree.handed()
     assert len(handed) == len(set(handed)) == 2
+
+
+def test_the_example_of_the_document_prints_what_it_says(shared: Shared) -> None:
+    document = (ROOT / "docs" / "messages.md").read_text()
+    (script,) = re.findall(r"```yaml\n(.*?)```", document, re.DOTALL)
+    (printed,) = re.findall(r"this prints `(.*)`", document)
+    (command,) = re.findall(r"^skillfleet (submit .*)$", document, re.MULTILINE)
+    (shared.place.folder / "cup.yaml").write_text(script)
+    done = shared.place.cli(*shlex.split(command), "--follow")
+    assert (done.returncode, done.stdout) == (0, f"{printed}\n"), done.stderr
+    assert "-> " in done.stderr and "given 1 message" in done.stderr
 
 
 def test_a_subagent_asks_its_parent_and_goes_on_with_the_answer(shared: Shared) -> None:
@@ -135,7 +148,11 @@ def test_a_person_writes_to_a_conversation_that_waits(shared: Shared) -> None:
     assert sent.returncode == 0 and sent.stdout.endswith(": delivered to 1\n"), sent.stderr
     with shared.place.fleet() as fleet:
         wait_for(lambda: fleet.status(hearer).turns >= 2, "it has subscribed")
+        watching = fleet.messages(root=root)
+        assert next(watching) is None  # what was sent before is not shown
         assert fleet.send(topic="stop", root=hearer, payload={"why": "fire"}).delivered_to == 1
+        fleet.send(topic="stop", root=hearer, payload={"why": "smoke"})  # it may have stopped by now
+        assert [one.payload["why"] for one in (next(watching), next(watching)) if one] == ["fire", "smoke"]
     assert tree.answers() == ["system says kitchen.", "Stopped: fire."]
     with shared.place.fleet() as fleet, pytest.raises(BadRequestError, match="has ended"):
         fleet.send(root, payload={})

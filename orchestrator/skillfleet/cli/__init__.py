@@ -12,6 +12,7 @@ from skillfleet_workers.cli import mount_skills, worker
 
 from .. import __version__
 from . import exits
+from .agents import app as agent
 from .artifacts import artifacts
 from .dead import app as dead
 from .doctor import doctor
@@ -76,6 +77,7 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
 }
 for name, command in COMMANDS.items():
     app.command(name, cls=OrderedCommand)(command)
+app.add_typer(agent, name="agent")
 app.add_typer(dead, name="dead")
 app.add_typer(messages, name="messages")
 mount_skills(app)

@@ -202,10 +202,10 @@ class Watch:
         self._written.pop(data["key"], None)
         mark = MARKS.get(data["status"], "[red]✗[/]")
         name = self._names.get(data["key"]) or data.get("name", "")
-        where = f"{data['ms']:.0f} ms on {literal(data['worker'])}" if data.get("worker") else "refused"
+        where = f" {data['ms']:.0f} ms on {literal(data['worker'])}" if data.get("worker") else ""
         runtime = f", {literal(data['runtime'])}" if data.get("runtime") else ""
         status = "" if data["status"] == "succeeded" else f" {literal(data['status'])}"
-        self._console.print(f"  {mark} {data['key']} {literal(name)}{status} [dim]{where}{runtime}[/]")
+        self._console.print(f"  {mark} {data['key']} {literal(name)}{status}[dim]{where}{runtime}[/]")
         for line in _last_lines(data.get("tail", "")):
             self._console.print(f"    [dim]│ {literal(line)}[/]", soft_wrap=True)
 

@@ -8,7 +8,7 @@ from skillfleet_workers.wire.shown import shown_to_model
 from ..settings import PARALLEL_CALLS
 from ..subagents.spawn import asked_of
 from ..tools.dispatch import ActiveAgain, Dispatch, OwnCall, dispatch
-from ..tools.own import ASK_USER, READING, SPAWN
+from ..tools.own import ASK_USER, READING, SPAWN, WAITING
 from ..tools.permission import denied_by_policy, permission
 from .answers import answered
 from .budgets import admitted, out_of_time
@@ -59,6 +59,8 @@ from .repetition import without_repeated
 from .runs import ToolRun
 from .told_calls import call_told
 
+_WAITING = {own.tool for own in WAITING}
+
 
 def step(conversation: Conversation, event: Event, now: float, parallel: int = PARALLEL_CALLS) -> Moved:
     """The conversation after `event`, and what is to be done. An event that no longer applies changes nothing.
@@ -74,7 +76,7 @@ def step(conversation: Conversation, event: Event, now: float, parallel: int = P
 def _moved(conversation: Conversation, event: Event, now: float) -> Moved:
     match event:
         case Submitted():
-            return _begin(conversation, event)
+            return _begin(conversation, event, now)
         case ModelReplied() | ModelFailed():
             return _model_answered(conversation, event, now)
         case ToolFinished() | ChildAwaited() | ChildBegun() | ChildFinished():
@@ -112,10 +114,11 @@ def _stands(effect: Effect, out: set[str], open_children: set[str]) -> bool:
     return True
 
 
-def _begin(conversation: Conversation, event: Submitted) -> Moved:
+def _begin(conversation: Conversation, event: Submitted, now: float) -> Moved:
     if conversation.status != "queued":
         return conversation, []
-    return conversation.model_copy(update={"status": "running", "snapshot": event.snapshot}), [CallModel()]
+    begun = {"status": "running", "snapshot": event.snapshot, "started_at": now}
+    return conversation.model_copy(update=begun), [CallModel()]
 
 
 def _too_late(conversation: Conversation, now: float) -> Moved:
@@ -129,7 +132,9 @@ def _paused_or_resumed(conversation: Conversation, event: Paused | Resumed, now:
         return conversation.model_copy(update={"status": "paused"}), []
     if conversation.status != "paused":
         return conversation, []
-    moved = standing(conversation.model_copy(update={"status": "running"}), now)
+    # It may have been paused before it began.
+    started_at = conversation.started_at or now
+    moved = standing(conversation.model_copy(update={"status": "running", "started_at": started_at}), now)
     return moved, pending(moved)
 
 
@@ -157,7 +162,7 @@ def _model_answered(conversation: Conversation, event: ModelReplied | ModelFaile
     if moved.closing:
         moved = moved.model_copy(update={"answer": event.message.content})
     asked = [_run_of(moved, index, call, event) for index, call in enumerate(calls)]
-    runs = admitted(moved, without_repeated(moved, asked))
+    runs = admitted(moved, without_repeated(moved, asked, _WAITING))
     moved = standing(moved.model_copy(update={"runs": (*moved.runs, *runs)}), now)
     return (moved, []) if moved.out else close_turn(moved, now)
 

@@ -213,8 +213,8 @@ class Ledger(Protocol):
 
     def load(self, conversation_id: str) -> Conversation | None: ...
 
-    def newest(self, limit: int) -> list[Conversation]:
-        """Without their messages, newest first."""
+    def newest(self, limit: int, skip: int = 0) -> list[Conversation]:
+        """Without their messages, newest first; `skip`: but for so many that are newer."""
         ...
 
     def dead(self, limit: int) -> list[DeadCall]:

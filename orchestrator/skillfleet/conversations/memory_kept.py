@@ -22,10 +22,10 @@ class KeptInMemory:
             kept = self._store.find(conversation_id)
             return kept.conversation() if kept else None
 
-    def newest(self, limit: int) -> list[Conversation]:
+    def newest(self, limit: int, skip: int = 0) -> list[Conversation]:
         with self._store.changed:
             kept = [self._store.find(name) for name in reversed(self._store.names())]
-            return [one.position for one in kept if one][:limit]
+            return [one.position for one in kept if one][skip : skip + limit]
 
     def dead(self, limit: int) -> list[DeadCall]:
         store = self._store

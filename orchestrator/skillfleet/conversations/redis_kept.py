@@ -38,8 +38,9 @@ class KeptInRedis:
         messages = (fields["data"] for _, fields in stream if fields["type"] == "message")
         return conversation_of(state, messages) if state else None
 
-    def newest(self, limit: int) -> list[Conversation]:
-        return list(self._stored(cast(list[str], self._client.zrevrange(keys.INDEX, 0, limit - 1))).values())
+    def newest(self, limit: int, skip: int = 0) -> list[Conversation]:
+        names = cast(list[str], self._client.zrevrange(keys.INDEX, skip, skip + limit - 1))
+        return list(self._stored(names).values())
 
     def dead(self, limit: int) -> list[DeadCall]:
         newest = cast(list[tuple[str, float]], self._client.zrevrange(keys.DEAD, 0, limit - 1, withscores=True))

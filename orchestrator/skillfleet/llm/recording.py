@@ -14,9 +14,9 @@ from ..conversations.recorded import Asked
 
 
 class Recording(BaseModel):
-    """`prompt`, `system`, `skills` and `answer_schema` (in the file: `schema`): as it was submitted. `messages`: its
-    transcript; `children`: the recordings of its child conversations, by the place of their calls, TURN.INDEX.
-    A `turns[].system` that is null is that of the turn before."""
+    """`prompt`, `system`, `skills`, `subagents` and `answer_schema` (in the file: `schema`): as it was submitted.
+    `messages`: its transcript; `children`: the recordings of its child conversations, by the place of their calls,
+    TURN.INDEX. A `turns[].system` that is null is that of the turn before."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -27,6 +27,7 @@ class Recording(BaseModel):
     prompt: str = ""
     system: str | None = None
     skills: tuple[str, ...] | None = None
+    subagents: bool = False
     answer_schema: dict[str, Any] | None = Field(default=None, alias="schema")
     status: str = ""
     answer: str | None = None

@@ -85,6 +85,7 @@ def child_spec(
             asked.files,
             images_of(asked),
             may_ask=may_ask(asked),
+            subagents=child_may_spawn(parent),
         ),
         activated=(ActivatedSkill(governing=governing),),
     )
@@ -94,6 +95,11 @@ def child_spec(
 
 def _without_spawning(tools: tuple[ToolDefinition, ...]) -> tuple[ToolDefinition, ...]:
     return tuple(tool for tool in tools if tool.function.name not in {own.tool for own in SPAWNING})
+
+
+def child_may_spawn(parent: Conversation) -> bool:
+    """With the tools for it."""
+    return parent.spec.subagents and parent.spec.depth + 1 < MAX_DEPTH
 
 
 def may_ask(spec: ConversationSpec) -> bool:

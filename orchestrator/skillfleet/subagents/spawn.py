@@ -14,7 +14,7 @@ from ..llm.prompts import opening, prompted, subagent_prompt
 from ..tools.definitions import definition
 from ..tools.own import PUBLISH
 from .chain import chained
-from .fork import born_of, images_of, may_ask, replies_of
+from .fork import born_of, child_may_spawn, images_of, may_ask, replies_of
 from .models import MAX_METADATA_KEYS, AgentSpec, ChildRun
 
 PROMPT_OR_SKILL = ToolError(
@@ -88,5 +88,6 @@ def spawned_spec(parent: Conversation, child: ChildRun, limits: Limits) -> Conve
             asked.files,
             images_of(asked),
             may_ask=may_ask(asked),
+            subagents=child_may_spawn(parent),
         ),
     )

@@ -72,7 +72,9 @@ class SendMessage(WireModel):
 
     recipient_id: str = Field(description="Its agent_id, or 'parent'")
     payload: dict[str, Any] = Field(description="What it is told")
-    message_type: Literal["event", "request", "response", "error"] = "event"
+    message_type: Literal["event", "request", "response", "error"] = Field(
+        default="event", description="A request wants a response; an error tells that something went wrong"
+    )
     correlation_id: str | None = Field(default=None, description="Of the request that this answers")
     ttl: int = TTL
     priority: int = PRIORITY
@@ -122,6 +124,9 @@ RECEIVE = OwnTool("receive_messages", ReceiveMessages)
 SPAWNING = (SPAWN, AWAIT, LIST_SUBAGENTS, CANCEL_SUBAGENT)
 READING = (READ_OUTPUT, LIST_SUBAGENTS)
 """What they bring is found when the model has called them, and they wait for nothing."""
+
+WAITING = (AWAIT, RECEIVE)
+"""To wait once more is no repetition: what was not there may be by then."""
 
 MESSAGING = (SEND_MESSAGE, PUBLISH, SUBSCRIBE, RECEIVE)
 OWN_TOOLS = {own.tool: own for own in (READ_OUTPUT, ASK_USER, *SPAWNING, *MESSAGING)}
