@@ -10,7 +10,6 @@ from typing import Any
 
 from skillfleet.app import make_ledger
 from skillfleet.conversations.models import ConversationSpec
-from skillfleet.fleet import Fleet
 from skillfleet.llm.prompts import opening
 from skillfleet.submission import new_id
 from skillfleet.tools.definitions import all_definitions, definition
@@ -62,14 +61,14 @@ def _print(cases: Mapping[str, Callable[[], float]], rounds: int, times: int) ->
     for name, one in found.items():
         print(row(name, one, "ms"))
     more = found["spawned"].median - found["plain"].median
-    print(f"  subagents cost {more:.1f} ms more, {found['spawned'].median / found['plain'].median:.2f} times as much")
+    print(f"  subagents: {more:+.1f} ms, {found['spawned'].median / found['plain'].median:.2f} times as much")
 
 
 class _Side:
     """Its verbs give the seconds from the submission to the last answer."""
 
     def __init__(self, deployment: Deployment) -> None:
-        self._ledger, self._fleet = make_ledger(deployment.settings), Fleet(deployment.settings)
+        self._ledger, self._fleet = make_ledger(deployment.settings), deployment.fleet
 
     def plain(self, count: int) -> float:
         script = {"replies": [*WORK]}

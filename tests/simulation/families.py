@@ -3,6 +3,7 @@
 A script knows neither its own id nor those of its family: `{me}`, `{parent}` and `{root}` stand for them."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -44,11 +45,25 @@ class Family:
 
     def call(self, random: Random, turn: int, index: int) -> tuple[str, str]:
         """Its name, and its arguments. `turn`: counted from 0."""
-        kinds = (self._spawn, self._spawn, self._ask_after, self._send, self._send, self._publish, self._receive)
-        own, arguments = random.choice(kinds)(random, f"{turn}, {index}")
+        own, arguments = self._kind(random)(random, f"{turn}, {index}")
         if own is SPAWN:
             self.begun.append(f"{{me}}-{turn + 1}-{index}")
         return own.tool, json.dumps(arguments)
+
+    def listen(self, random: Random) -> tuple[str, str]:
+        """For whatever comes."""
+        return RECEIVE.tool, json.dumps({"timeout": random.randint(1, LONGEST_S)})
+
+    def _kind(self, random: Random) -> Callable[[Random, str], Call]:
+        """Whoever has nobody to write to begins somebody."""
+        if not (self.begun or self.depth) and random.random() < 0.7:
+            return self._spawn
+        return random.choice(
+            [
+                *(self._spawn, self._ask_after, self._publish, self._hear),
+                *(self._send, self._send, self._send, self._receive, self._receive, self._receive),
+            ]
+        )
 
     def _spawn(self, random: Random, what: str) -> Call:
         """Deeper than it may go, too."""
@@ -56,10 +71,10 @@ class Family:
         told: dict[str, Any] = {"prompt": f"Do {what}.", "name": name}
         if random.random() < 0.1:
             told = random.choice([{}, {"prompt": "Do.", "skill": "pdf"}, {"skill": "nowhere", "params": {}}])
-        return SPAWN, told | ({"wait": False} if random.random() < 0.6 else {})
+        return SPAWN, told | ({"wait": False} if random.random() < 0.75 else {})
 
     def _ask_after(self, random: Random, what: str) -> Call:
-        some_child = random.choice([*self.begun, "nobody"])
+        some_child = random.choice([*self.begun, *self.begun, *self.begun, "nobody"])
         timeout = {"timeout": random.randint(0, LONGEST_S)} if random.random() < 0.4 else {}
         choice = random.random()
         if choice < 0.2:
@@ -71,22 +86,25 @@ class Family:
     def _send(self, random: Random, what: str) -> Call:
         """To its parent or a child, sometimes to itself or beyond the family. Who asks and who answers agree on what
         the request is called."""
-        to = random.choice(["parent", "{root}", *self.begun, *self.begun, random.choice(["nobody", "{me}"])])
+        above = ["parent", "parent", "{root}"] if self.depth else []
+        likely = [*above, *self.begun, *self.begun]
+        to = random.choice(likely if likely and random.random() < 0.9 else ["nobody", "{me}", "parent"])
         told: dict[str, Any] = {"recipient_id": to, "payload": {"about": what}, **_urgency(random)}
         kind = random.choice(["event", "event", "request", "response"])
         if kind == "request":
             told["correlation_id"] = f"{{me}} asks {to}" if random.random() < 0.8 else None
-        elif kind == "response":
+        elif kind == "response" and self.depth:
             told |= {"recipient_id": "parent", "correlation_id": "{parent} asks {me}"}
         return SEND_MESSAGE, {**told, "message_type": kind}
 
     def _publish(self, random: Random, what: str) -> Call:
-        if random.random() < 0.5:
-            return SUBSCRIBE, {"topic": random.choice(PATTERNS)}
         return PUBLISH, {"topic": random.choice(TOPICS), "payload": {"about": what}, **_urgency(random)}
 
+    def _hear(self, random: Random, what: str) -> Call:
+        return SUBSCRIBE, {"topic": random.choice(PATTERNS)}
+
     def _receive(self, random: Random, what: str) -> Call:
-        told: dict[str, Any] = {"timeout": random.choice([0, random.randint(1, LONGEST_S)])}
+        told: dict[str, Any] = {"timeout": random.choice([0, LONGEST_S, random.randint(1, LONGEST_S)])}
         if random.random() < 0.3:
             told["limit"] = random.randint(1, 2)
         if random.random() < 0.2:
@@ -97,7 +115,7 @@ class Family:
 
 
 def _urgency(random: Random) -> dict[str, int]:
-    ttl = {"ttl": random.choice([1, 5, LONGEST_S, 600])}
+    ttl = {"ttl": random.choice([1, LONGEST_S, 600, 600])}
     return ttl | ({"priority": random.randint(1, 10)} if random.random() < 0.3 else {})
 
 

@@ -181,7 +181,7 @@ def _same_transcript(ended: Conversation) -> None:
         excused |= told.role == "tool" and told.name in FAMILY_TOOLS
         # A parent that was paused has more time than the child that it waits for.
         excused |= told.role == "tool" and '"child_expired"' in (told.content or "")
-        excused |= told.role == "tool" and any(code in (told.content or "") for code in BY_CHILDREN)
+        excused |= told.role == "tool" and any(code in f"{told.content}{expected.content}" for code in BY_CHILDREN)
         if told == cut or (budget and told != expected and (excused or ended.spec.subagents)):
             return  # what it was spared, or its child was, is there for the next turns
         same = told == expected or (excused and told.tool_call_id == expected.tool_call_id)

@@ -53,6 +53,9 @@ class SimulatedLedger(MemoryLedger):
             found = self._inner.claim(only, rooms)
             if isinstance(found, Claim):
                 self._note(f"claims {found.conversation.id} with fence {found.fence}")
+                # Where redis is slow, a lease may be over before its holder comes to renew it.
+                lapsed = self._place.invariants.records[found.conversation.id].holder is not None
+                self._place.disturbances += lapsed and self._place.weather.slow > 0
                 self._place.store.ready.served(found.conversation.id)
                 self._place.invariants.claimed(found)
             return found
@@ -182,7 +185,7 @@ class Orchestrator:
         def clock() -> float:
             return place.world.now - started
 
-        asking = Asking(partial(SimulatedModel, self), clock=clock)
+        asking = Asking(partial(SimulatedModel, self), clock=clock, states=self._ledger.states)
         self.driver = driver(self._ledger, asking, self, slots=place.slots, clock=clock, parallel_calls=PARALLEL)
         self.driver.make_room()
         self.process.spawn(self._run)

@@ -13,6 +13,7 @@ from skillfleet.conversations.runs import Decision, ToolRun
 from skillfleet.conversations.schedule import LEAST_ROOMS, Rooms, Sight
 from skillfleet.events import Told
 
+from .planted_in_families import PLANTED_IN_FAMILIES
 from .run import Bug
 
 
@@ -128,4 +129,5 @@ PLANTED = {
     "the end of a child is lost": Bug(ledger=SecretiveLedger),
     "a child outlives its parent": Bug(ledger=OrphaningLedger),
     "the last word of a person counts": Bug(ledger=FickleLedger),
+    **PLANTED_IN_FAMILIES,
 }

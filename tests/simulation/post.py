@@ -111,6 +111,8 @@ class PostOffice:
         ]  # fmt: skip
 
     def _recipients(self, message: AgentMessage, root: str) -> frozenset[str]:
+        if not self._reads(message.sender_id, root):
+            return frozenset()
         if message.topic is not None:
             heard = {
                 name for name, patterns in self._hears.items() if any(fits(one, message.topic) for one in patterns)

@@ -48,8 +48,10 @@ PARALLEL = 3
 """Most calls of a conversation that are out at once."""
 FAMILIES = 0.5
 """How likely a conversation may have subagents, and"""
-FAMILIAR = 0.5
-"""a call of it is about them."""
+FAMILIAR = 0.6
+"""a call of it is about them, and"""
+LISTENING = 0.7
+"""it waits for messages before it answers."""
 REPLY_TOKENS = 5
 """Of each reply of a model."""
 RETRIES = 1
@@ -119,7 +121,11 @@ def _replies(
 ) -> list[dict[str, Any]]:
     """`forking`: how likely a call activates a skill that a child conversation carries out."""
     last: dict[str, Any] = {"fails": True} if random.random() < 0.1 else {"text": answer}
-    return [*(_calling(random, turn, forking, family) for turn in range(turns)), last]
+    said = [_calling(random, turn, forking, family) for turn in range(turns)]
+    if family is not None and random.random() < LISTENING:
+        name, arguments = family.listen(random)
+        said.append({"calls": [{"id": None, "function": {"name": name, "arguments": arguments}}]})
+    return [*said, last]
 
 
 def _calling(random: Random, turn: int, forking: float, family: Family | None) -> dict[str, Any]:
