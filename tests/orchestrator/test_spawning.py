@@ -262,13 +262,8 @@ def test_spawning_counts_as_a_call_and_what_children_call_counts_too() -> None:
 
 
 def test_parents_and_children_share_what_is_left() -> None:
-    limits: dict[str, Any] = {
-        "max_output_tokens": 1202,
-        "max_input_tokens": 310,
-        "max_tool_calls": 11,
-        "max_cost": 6.0,
-    }
-    moved, effects = step(parent(**limits), asks(spawn(), spawn("b", wait=False)), NOW)
+    limits: dict[str, Any] = {"max_output_tokens": 1202, "max_input_tokens": 310, "max_tool_calls": 11}
+    moved, effects = step(parent(**limits, max_cost=6.0), asks(spawn(), spawn("b", wait=False)), NOW)
     shares = [effect.spec.limits for effect in effects if isinstance(effect, StartChild)]
     assert [(one.max_output_tokens, one.max_input_tokens, one.max_cost) for one in shares] == [(400, 100, 2.0)] * 2
     assert [one.max_tool_calls for one in shares] == [3, 3]
