@@ -71,6 +71,15 @@ def test_what_a_child_leaves_behind_open_stays_kept_for_those_below_it() -> None
     assert left.max_tool_calls == CALLS - 3 - (given_below.max_tool_calls or 0)
 
 
+def test_the_share_of_one_that_was_told_to_end_before_it_began_comes_back() -> None:
+    left = after(parent(), asked(0, [False]), asks(call("cancel_subagent", agent_id="c1-1-0")))
+    assert left.children[0].given is not None
+    back = after(left, *observe(left, {}, Sight(NOW)))
+    (child,) = back.children
+    assert (child.given, child.status, child.begun, child.succeeded) == (None, "cancelled", False, False)
+    assert observe(back, {}, Sight(NOW)) == []
+
+
 def _ended(key: str, given_to: dict[str, Limits], share: float) -> ChildFinished:
     limits = given_to[key]
     used = Usage(output_tokens=int(share * (limits.max_output_tokens or 0)), cost=share * (limits.max_cost or 0))

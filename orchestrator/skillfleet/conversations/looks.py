@@ -21,7 +21,7 @@ def news_of_children(conversation: Conversation, records: Mapping[str, CallRecor
     for child in conversation.children:
         record = records.get(child.key)
         if child.leaving and not (record and record.begun):
-            yield ChildFinished(child.key, "tool_error", "", ended="cancelled")
+            yield ChildFinished(child.key, "tool_error", "", ended="cancelled", begun=False)
         elif child.leaving and record and record.child:
             yield _finished(child, record.child)
 

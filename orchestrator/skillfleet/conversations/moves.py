@@ -84,7 +84,8 @@ class ChildBegun:
 class ChildFinished:
     """The child that the call `key` began has ended (`ended`: its terminal status): what a call that waits for it
     has come to by that, the files that the child's calls brought, what the child has used, with its own children, and
-    how many calls they made; `kept`: what is kept for those of them of which that is not known."""
+    how many calls they made; `kept`: what is kept for those of them of which that is not known;
+    `begun`: False of one that was told to end before it had begun."""
 
     key: str
     status: str
@@ -94,6 +95,7 @@ class ChildFinished:
     calls: int = 0
     ended: str = ""
     kept: Limits | None = None
+    begun: bool = True
 
 
 @dataclass(frozen=True, slots=True)
