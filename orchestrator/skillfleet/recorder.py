@@ -24,8 +24,9 @@ def recorded(
     if not conversation.spec.record:
         raise BadRequestError(f"{conversation_id} was not recorded; submit with --record FILE, or record=True")
     entries = [entry for entry in events(conversation_id) if entry]
-    # One that was cancelled with its parent may never have begun.
-    children = {child.key: recorded(child.id, load, events) for child in conversation.children if child.status}
+    # One that was told to end may never have begun.
+    ended = (child for child in conversation.children if child.status and (child.begun or not child.unwanted))
+    children = {child.key: recorded(child.id, load, events) for child in ended}
     return recording(conversation, entries, children)
 
 

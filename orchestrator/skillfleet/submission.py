@@ -14,7 +14,7 @@ from .conversations.models import ConversationSpec
 from .errors import BadRequestError
 from .handed import HandedFile, together
 from .llm.prompts import opening, prompted
-from .played import as_recorded, schema_of, script_of
+from .played import as_recorded, schema_of, script_for, script_of
 from .tools.definitions import all_definitions, definition
 from .tools.own import ASK_USER, MESSAGING, SPAWNING, OwnTool
 from .tools.permission import read_rule
@@ -155,11 +155,11 @@ class Submission(BaseModel):
             raise BadRequestError(f"{OPTIONS[option]}: {problem['msg']}") from None
 
     def spec(self) -> ConversationSpec:
-        handed = together(self.images, self.files)
+        handed, name = together(self.images, self.files), new_id()
         return ConversationSpec(
-            id=new_id(),
+            id=name,
             model=self.model,
-            script=script_of(self.model),
+            script=script_for(name, self.model),
             opening=opening(
                 self.prompt,
                 self.system,
@@ -198,7 +198,7 @@ class Submission(BaseModel):
             own["answer_schema"] = self.answer_schema
         if self.model:
             said = sum(message.role == "assistant" for message in child.opening)
-            own |= {"model": self.model, "script": script_of(self.model), "script_start": said}
+            own |= {"model": self.model, "script": script_for(child.id, self.model), "script_start": said}
         if self.images or self.files:
             handed = together(self.images, self.files, child.files)
             message = prompted(self.prompt, handed.new, handed.shown)

@@ -17,6 +17,7 @@ from skillfleet.conversations.moves import (
     Paused,
     StartChild,
     Submitted,
+    TimeShort,
     ToolFinished,
 )
 from skillfleet.conversations.schedule import Sight, next_due, observe
@@ -182,6 +183,20 @@ def test_a_child_is_not_given_up_when_its_end_has_come_in_meanwhile(world: World
     ended, _ = step(parent.conversation, CancelRequested(), parent.now)
     assert world.ledger.commit(parent.fence, ended, [], None) is None
     assert [type(event) for event in found(claimed(world, "c1"))] == [ChildFinished]
+
+
+def test_a_child_that_was_told_to_end_may_say_so_while_its_parent_has_its_last_turn(world: World) -> None:
+    with_child(world)
+    world.pass_time(60)
+    parent = claimed(world, "c1")
+    closing = commit_steps(world, parent, TimeShort(), due_in=600)
+    assert [child.leaving for child in closing.children] == [True]
+    child = claimed(world, CHILD)
+    assert child.cancel
+    commit_steps(world, child, *found(child))
+    world.pass_time(600)
+    later = claimed(world, "c1")
+    assert [child.status for child in commit_steps(world, later, *found(later), due_in=600).children] == ["cancelled"]
 
 
 def test_other_calls_of_the_turn_come_in_as_ever(world: World) -> None:

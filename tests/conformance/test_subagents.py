@@ -1,11 +1,14 @@
 """What a tree of conversations may count on, whichever the ledger."""
 
+from dataclasses import replace
+
 import pytest
 from tests.conformance.ledgers import WORLDS, World, claimed, commit_steps
 from tests.conversation_steps import asks, call, make_spec, says
 
 from skillfleet.conversations.engine import step
 from skillfleet.conversations.ledger import Claim, Nothing
+from skillfleet.conversations.limits import Usage
 from skillfleet.conversations.messages import ToolCall
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import ChildBegun, ChildFinished, Event, Paused, StartChild, Submitted
@@ -134,6 +137,25 @@ def test_a_child_that_is_no_longer_wanted_is_ended_and_its_parent_goes_on(world:
     assert (child.conversation.id, child.cancel) == (CHILD, True)
     told = [entry.data["status"] for entry in world.ledger.entries("c1", "0", 0) if entry.type == "child"]
     assert told == ["queued", "cancelled"]
+
+
+def test_what_a_child_has_used_that_was_told_to_end_counts_and_its_share_comes_back(world: World) -> None:
+    parent, before = thinking(world, spawn("a"), spawn("b"))
+    after, effects = step(before, asks(call("cancel_subagent", agent_id=CHILD), call("await_subagents")), parent.now)
+    assert world.ledger.commit(parent.fence, after, changes(before, after, effects), parent.now + 600)
+    child = claimed(world, CHILD)
+    said = replace(says("Too late."), usage=Usage(output_tokens=7))
+    commit_steps(world, child, Submitted(), said)
+    world.ledger.release("c1", parent.fence)
+    commit_steps(world, claimed(world, "c1-1-1"), Submitted(), says("eight"))
+    seen = claimed(world, "c1")
+    settled = commit_steps(world, seen, *found(seen))
+    left = settled.children[0]
+    assert (left.status, left.succeeded, left.given) == ("completed", False, None)
+    assert settled.usage.output_tokens == after.usage.output_tokens + 7
+    assert [entry.data["status"] for entry in world.ledger.entries("c1", "0", 0) if entry.type == "child"] == [
+        "queued", "queued", "cancelled", "completed"
+    ]  # fmt: skip
 
 
 def test_to_cancel_one_is_to_cancel_all_below_it_at_once(world: World) -> None:

@@ -4,14 +4,17 @@ from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.conversation_steps import NOW, asks, awaiting_model, call
+from tests.conversation_steps import NOW, after, asks, awaiting_model, call, says
 
 from skillfleet.conversations.engine import step
 from skillfleet.conversations.limits import Limits, Usage
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import ChildFinished, Event, ModelReplied, StartChild
+from skillfleet.conversations.schedule import Sight, observe
+from skillfleet.subagents.fork import outcome
 from skillfleet.tools.definitions import definition
 from skillfleet.tools.own import SPAWNING
+from skillfleet_workers.wire.calls import CallRecord
 
 OUTPUT, COST, CALLS = 10_000, 100.0, 40
 SHARES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
@@ -49,6 +52,32 @@ def test_what_is_used_and_what_is_kept_for_open_children_never_exceeds_the_limit
                 events.append(_ended(order.choice(opened), given_to, uses[len(given_to) % len(uses)]))
         if now.terminal or now.closing:
             return
+
+
+def test_what_a_child_leaves_behind_open_stays_kept_for_those_below_it() -> None:
+    waiting, effects = step(parent(), asked(0, [True]), NOW)
+    (start,) = (one for one in effects if isinstance(one, StartChild))
+    child = Conversation.begun(start.spec).model_copy(update={"status": "running"})
+    ended = after(child, asked(1, [False]), says("I have begun another one."))
+    record = CallRecord(attempt=0, beat_at=0, worker="", result=None, begun=child.id, child=outcome(ended))
+    heard = after(waiting, *observe(waiting, {"1.0": record}, Sight(NOW)))
+    given_below = ended.children[0].given
+    assert given_below is not None and given_below.max_output_tokens and given_below.max_cost
+    (later,) = (one for one in step(heard, asked(2, [True]), NOW)[1] if isinstance(one, StartChild))
+    left = later.spec.limits
+    spent = heard.usage.output_tokens + 2
+    assert left.max_output_tokens == OUTPUT - spent - given_below.max_output_tokens
+    assert left.max_cost == COST - heard.usage.cost - given_below.max_cost
+    assert left.max_tool_calls == CALLS - 3 - (given_below.max_tool_calls or 0)
+
+
+def test_the_share_of_one_that_was_told_to_end_before_it_began_comes_back() -> None:
+    left = after(parent(), asked(0, [False]), asks(call("cancel_subagent", agent_id="c1-1-0")))
+    assert left.children[0].given is not None
+    back = after(left, *observe(left, {}, Sight(NOW)))
+    (child,) = back.children
+    assert (child.given, child.status, child.begun, child.succeeded) == (None, "cancelled", False, False)
+    assert observe(back, {}, Sight(NOW)) == []
 
 
 def _ended(key: str, given_to: dict[str, Limits], share: float) -> ChildFinished:

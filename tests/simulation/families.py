@@ -105,8 +105,8 @@ class Family:
 
     def _receive(self, random: Random, what: str) -> Call:
         told: dict[str, Any] = {"timeout": random.choice([0, LONGEST_S, random.randint(1, LONGEST_S)])}
-        if random.random() < 0.3:
-            told["limit"] = random.randint(1, 2)
+        if random.random() < 0.6:
+            told["limit"] = 1
         if random.random() < 0.2:
             told["topic"] = random.choice(PATTERNS)
         elif self.begun and random.random() < 0.2:

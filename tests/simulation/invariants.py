@@ -95,7 +95,7 @@ class Invariants:
     def claimed(self, claim: Claim) -> None:
         name, record = claim.conversation.id, self.records[claim.conversation.id]
         claim_that(record.holder is None or claim.fence > record.holder, "5: fences grow", (name, claim.fence))
-        record.holder, record.claimed_at = claim.fence, claim.now
+        record.holder, record.claimed_at, record.sent_then = claim.fence, claim.now, self.post.sent
         self.kinship.claimed(claim)
         self.look(name)
 
@@ -113,7 +113,7 @@ class Invariants:
             record.holder = None
         self.look(name)
         if done:
-            self.post.looked(position, kept, kept.entries[seen:], record.claimed_at)
+            self.post.looked(position, kept, kept.entries[seen:], record.sent_then)
         return done
 
     def _state(self, kept: Kept) -> tuple[object, ...]:

@@ -62,7 +62,7 @@ class Kinship:
         for known in ended.children:
             child = self._kept(known.id).position if known.id in self._children[ended.id] else None
             if known.status:
-                same = child is not None and known.status == child.status
+                same = known.status == child.status if child else not known.begun
                 claim_that(same, "13: the parent knows how its child ended", (ended.id, known))
 
     def _look_at_budget(self, top: Conversation) -> None:

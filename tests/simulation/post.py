@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from skillfleet.conversations.memory_store import Kept, MemoryStore
 from skillfleet.conversations.models import Conversation
@@ -74,8 +75,8 @@ class PostOffice:
         order = [(one.message.priority, one.message.timestamp) for one in given if one]
         claim_that(order == sorted(order), "14: the most urgent first, then what came first", (name, entry))
 
-    def looked(self, before: Conversation, after: Kept, entries: Sequence[Entry], claimed_at: float) -> None:
-        """A call that takes whatever there is has left nothing."""
+    def looked(self, before: Conversation, after: Kept, entries: Sequence[Entry], known: int) -> None:
+        """A call that takes whatever there is has left nothing of the first `known` that were sent."""
         listening = [(run.key, run.listens) for run in before.out if run.listens]
         ended = {run.key for run in after.position.runs if run.status == "succeeded"}
         if len(listening) != 1:
@@ -85,7 +86,7 @@ class PostOffice:
             return
         handed = [one for entry in entries if entry.type == "handed" for one in entry.data["message_ids"]]
         if len(handed) < listens.limit:
-            left = self._waiting(before.id, claimed_at)
+            left = self._waiting(before.id, known)
             claim_that(not left, "14: what has come is handed out", (before.id, key, left))
 
     def at_end(self, name: str, ended: Conversation, entries: Sequence[Entry]) -> None:
@@ -100,13 +101,17 @@ class PostOffice:
             claim_that(shown == told.pop(key, []), "14: what is handed out stands in the transcript", (name, key))
         claim_that(not told, "14: what is handed out stands in the transcript", (name, told))
 
-    def _waiting(self, name: str, at: float) -> list[str]:
+    @property
+    def sent(self) -> int:
+        return len(self._posted)
+
+    def _waiting(self, name: str, known: int) -> list[str]:
         """What it could have been given then, and could be given still."""
         now = self._store.clock()
         return [
             message_id
-            for message_id, one in self._posted.items()
-            if name in one.to and not self.handed[name, message_id] and one.message.timestamp <= at
+            for message_id, one in islice(self._posted.items(), known)
+            if name in one.to and not self.handed[name, message_id]
             if now < one.message.expires_at
         ]  # fmt: skip
 

@@ -27,7 +27,9 @@ class Record:
     holder: int | None = None
     """The fence of who may write,"""
     claimed_at: float = 0.0
-    """and since when."""
+    """and since when;"""
+    sent_then: int = 0
+    """how many messages had been sent by then."""
     asking: set[str] = field(default_factory=set)
     """Its calls that wait for a person's word."""
     heard: Counter[str] = field(default_factory=Counter)

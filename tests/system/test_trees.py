@@ -1,5 +1,6 @@
 """Subagents on a real fleet: many at once, deep, through deaths, cancellations and pauses."""
 
+import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -142,3 +143,23 @@ def test_a_tree_that_is_paused_goes_on_after_everything_was_restarted(fleet: Sta
     wait_for(held.runs, "the script runs once more")
     held.let_go()
     assert answer(fleet, root) == "parent of child of succeeded"
+
+
+def test_a_tree_that_was_recorded_plays_back_with_the_messages_it_exchanged(fleet: StandingFleet) -> None:
+    asks = call("send_message", "asked", recipient_id="${child.agent_id}", message_type="request", payload={})
+    answers = {"recipient_id": "parent", "message_type": "response", "correlation_id": "${heard.0.correlation_id}"}
+    hears = call("receive_messages", "heard")
+    turns: list[Turn] = [[spawn("child", wait=False)], [asks], [hears], [call("await_subagents")]]
+    said: list[Turn] = [[hears], [call("send_message", payload={"n": 42}, **answers)], "Done."]
+    script = replies([*turns, "${heard.0.payload.n}"])
+    written, kept = fleet.place.folder / "tree.json", fleet.place.folder / "kept.json"
+    written.write_text(json.dumps(script | {"children": {"child": replies(said)["replies"]}}))
+    with fleet.place.fleet() as api:
+        first = api.result(api.submit("Ask.", model=f"scripted:{written}", subagents=True, record=True))
+        kept.write_text(json.dumps(api.record(first.id)))
+        again = api.result(api.submit("Ask.", model=f"replay:{kept}"))
+    assert (first.answer, again.answer, again.divergences) == ("42", "42", ())
+    told = [
+        message.content or "" for message in tree(fleet, again.id)[""].messages if message.name == "receive_messages"
+    ]
+    assert f'"sender_id": "{again.id}-1-0"' in told[0]

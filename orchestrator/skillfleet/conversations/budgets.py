@@ -1,6 +1,6 @@
 """What a conversation may still use, and the last turn that it is given when that is nothing (pure)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from skillfleet_workers.wire.contract import ACTIVATE, ToolError
 
@@ -122,7 +122,7 @@ def calls_left(conversation: Conversation) -> int | None:
 
 
 def _reserved(children: Iterable[ChildRun]) -> Usage:
-    """What is kept for those of which it is not known what they have used: one that was cancelled never tells."""
+    """What is kept for those of which it is not known what they have used."""
     kept = [child.given for child in children if child.given]
     return Usage(
         input_tokens=sum(limits.max_input_tokens or 0 for limits in kept),
@@ -133,6 +133,18 @@ def _reserved(children: Iterable[ChildRun]) -> Usage:
 
 def _reserved_calls(children: Iterable[ChildRun]) -> int:
     return sum(child.given.max_tool_calls or 0 for child in children if child.given)
+
+
+def kept_for(children: Sequence[ChildRun]) -> dict[str, float]:
+    """Likewise, by the names of Limits; nothing where nothing is limited."""
+    usage = _reserved(children)
+    kept = {
+        "max_tool_calls": _reserved_calls(children),
+        "max_input_tokens": usage.input_tokens,
+        "max_output_tokens": usage.output_tokens,
+        "max_cost": usage.cost,
+    }
+    return {name: most for name, most in kept.items() if most}
 
 
 def output_left(conversation: Conversation) -> int | None:

@@ -31,8 +31,9 @@ if not id then
 end
 local idle_ms = idle and (ms_until_due() or lease_ms) or 0
 local state, calls = state_key(id), calls_key(id)
-local kept = redis.call('HMGET', state, 'out', 'state', 'children', 'asking', 'listening', 'posting')
-local out, children, asking, posting = kept[1], kept[3] or '', kept[4] or '', kept[6] or ''
+local kept = redis.call('HMGET', state, 'out', 'state', 'children', 'asking', 'listening', 'posting',
+  'leaving')
+local out, children, asking, posting = kept[1], (kept[3] or '') .. ',' .. (kept[7] or ''), kept[4] or '', kept[6] or ''
 if not out then return {{}, false, 0} end
 -- A newer version wrote it.
 local format = string.match(kept[2], '^{"format":(%d+)')

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from skillfleet_workers.wire.calls import CallRecord
+from skillfleet_workers.wire.calls import CallRecord, CallResult
 
 from ..subagents.models import ChildRun
-from .limits import Usage
+from .limits import Limits, Usage
 from .models import Conversation
 from .moves import ChildAwaited, ChildBegun, ChildFinished, Event, WaitOver
 
@@ -18,13 +18,17 @@ CHILD_LOOK_CAP_S = 60.0
 def news_of_children(conversation: Conversation, records: Mapping[str, CallRecord]) -> Iterator[Event]:
     for child in conversation.open_children:
         yield from _news(child, records.get(child.key))
+    for child in conversation.children:
+        record = records.get(child.key)
+        if child.leaving and not (record and record.begun):
+            yield ChildFinished(child.key, "tool_error", "", ended="cancelled", begun=False)
+        elif child.leaving and record and record.child:
+            yield _finished(child, record.child)
 
 
 def _news(child: ChildRun, record: CallRecord | None) -> Iterator[Event]:
     if record is not None and record.child is not None:
-        ended = record.child
-        usage = Usage.model_validate(ended.usage)
-        yield ChildFinished(child.key, ended.status, ended.shown, ended.artifacts, usage, ended.calls, ended.ended)
+        yield _finished(child, record.child)
     elif record is not None and record.begun:
         if not child.begun:
             yield ChildBegun(child.key)
@@ -32,6 +36,12 @@ def _news(child: ChildRun, record: CallRecord | None) -> Iterator[Event]:
         yield ChildAwaited(child.key)
     elif record is not None and record.result is not None:
         yield ChildAwaited(child.key, record.result.shown, record.result.tools)
+
+
+def _finished(child: ChildRun, ended: CallResult) -> ChildFinished:
+    usage, kept = Usage.model_validate(ended.usage), Limits.model_validate(ended.kept) if ended.kept else None
+    told = (ended.status, ended.shown, ended.artifacts, usage, ended.calls, ended.ended)
+    return ChildFinished(child.key, *told, kept)
 
 
 def waits_over(conversation: Conversation, now: float) -> Iterator[Event]:

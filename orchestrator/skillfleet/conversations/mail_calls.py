@@ -9,7 +9,16 @@ from skillfleet_workers.wire.contract import ToolError, WireModel
 from skillfleet_workers.wire.shown import shown_to_model
 from skillfleet_workers.wire.uuids import uuid_of
 
-from ..subagents.mailbox import MAX_SUBSCRIPTIONS, AgentMessage, Delivered, Listening, Mail, Refused, Sent
+from ..subagents.mailbox import (
+    MAX_SUBSCRIPTIONS,
+    AgentMessage,
+    Delivered,
+    Listening,
+    Mail,
+    Refused,
+    Sent,
+    correlation_of,
+)
 from ..tools.dispatch import misfit
 from ..tools.own import OWN_TOOLS, Publish, ReceiveMessages, SendMessage, SubscribeTopic
 from .ending import Moved, close_turn, replace
@@ -110,7 +119,7 @@ def _message(conversation: Conversation, run: ToolRun, asked: WireModel) -> Agen
         if isinstance(recipient, ToolError):
             return recipient
         if asked.message_type == "request" and asked.correlation_id is None:
-            given["correlation_id"] = uuid_of(f"{run.ref.call_id}:correlation")
+            given["correlation_id"] = uuid_of(correlation_of(run.ref))
     elif isinstance(asked, Publish):
         given["message_type"] = "event"
     own = {"message_id": uuid_of(run.ref.call_id), "sender_id": conversation.id, "root": conversation.root}

@@ -31,9 +31,13 @@ def end_family(store: MemoryStore, before: Conversation, kept: Kept) -> None:
 
 def _tell_parent(store: MemoryStore, kept: Kept) -> None:
     child = kept.position
-    parent, key = _wanting(store, child.spec)
+    parent, key = _wanting(store, child.spec, leaving=True)
     record = parent.calls.get(key, UNKNOWN) if parent else UNKNOWN
     if parent is None or record.child is not None:
+        return
+    known = parent.position.child_of(key)
+    if known and known.leaving:
+        parent.calls[key] = replace(record, child=outcome(child))
         return
     parent.calls[key] = replace(record, child=outcome(child))
     store.tell(parent, "child", {"key": key, "child": child.id, "status": child.status})
@@ -64,11 +68,12 @@ def _begun(store: MemoryStore, kept: Kept, keys: Iterable[str]) -> list[Kept]:
     return [child for child in found if child is not None]
 
 
-def _wanting(store: MemoryStore, spec: ConversationSpec) -> tuple[Kept | None, str]:
-    """The parent, if it still wants this child, and the key of its call."""
+def _wanting(store: MemoryStore, spec: ConversationSpec, *, leaving: bool = False) -> tuple[Kept | None, str]:
+    """The parent, if it still wants this child, or (`leaving`) waits for it to end, and the key of its call."""
     ref = CallRef.of_call(spec.parent_call)
     parent = store.find(ref.conversation_id)
     if parent is None or parent.ended(store.clock()):
         return None, ref.key
-    wants = any(child.key == ref.key for child in parent.position.open_children)
+    known = parent.position.child_of(ref.key)
+    wants = known is not None and (known.open or (leaving and known.leaving))
     return (parent if wants else None), ref.key

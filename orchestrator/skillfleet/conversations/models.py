@@ -181,7 +181,9 @@ class Conversation(ConversationModel):
     @property
     def given_up(self) -> tuple[ToolRun, ...]:
         """This turn's calls that were ended without word from a worker, or from their child."""
-        ended = (run for run in self.runs if run.ref.turn == self.turn and (run.child or not run.worker))
+        heard = {child.key for child in self.children if child.status}
+        mine = (run for run in self.runs if run.ref.turn == self.turn and run.key not in heard)
+        ended = (run for run in mine if run.child or not run.worker)
         return tuple(run for run in ended if run.status in ("lost", "cancelled"))
 
     @property

@@ -8,7 +8,7 @@ from skillfleet_workers.wire.execution import Artifact
 from skillfleet_workers.wire.published import Snapshot
 
 from ..subagents.mailbox import AgentMessage, Delivered, Mail
-from .limits import Divergence, Problem, Usage
+from .limits import Divergence, Limits, Problem, Usage
 from .messages import Message
 from .models import ConversationSpec, Rule, Status
 from .recorded import Asked
@@ -84,7 +84,8 @@ class ChildBegun:
 class ChildFinished:
     """The child that the call `key` began has ended (`ended`: its terminal status): what a call that waits for it
     has come to by that, the files that the child's calls brought, what the child has used, with its own children, and
-    how many calls they made."""
+    how many calls they made; `kept`: what is kept for those of them of which that is not known;
+    `begun`: False of one that was told to end before it had begun."""
 
     key: str
     status: str
@@ -93,6 +94,8 @@ class ChildFinished:
     usage: Usage = field(default_factory=Usage)
     calls: int = 0
     ended: str = ""
+    kept: Limits | None = None
+    begun: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,8 +54,11 @@ def with_begun_child(
 
 
 def child_told(conversation: Conversation, event: ChildAwaited | ChildBegun | ChildFinished, now: float) -> Moved:
-    child = next((child for child in conversation.open_children if child.key == event.key), None)
-    if child is None:
+    child = conversation.child_of(event.key)
+    if child is not None and child.leaving and isinstance(event, ChildFinished):
+        left = child.model_copy(update=_used(event) | {"status": event.ended, "begun": event.begun})
+        return with_child(conversation, left).model_copy(update={"usage": conversation.usage.plus(event.usage)}), []
+    if child is None or not child.open:
         return conversation, []
     match event:
         case ChildAwaited():
@@ -89,11 +92,12 @@ def _ended(child: ChildRun, event: ChildFinished) -> ChildRun:
         "succeeded": succeeded,
         "shown": event.shown,
         "artifacts": event.artifacts,
-        "usage": event.usage,
-        "calls": event.calls,
-        "given": None,
     }
-    return child.model_copy(update=update)
+    return child.model_copy(update=update | _used(event))
+
+
+def _used(event: ChildFinished) -> dict[str, Any]:
+    return {"usage": event.usage, "calls": event.calls, "given": event.kept}
 
 
 def with_answers(conversation: Conversation, *over: str) -> Conversation:

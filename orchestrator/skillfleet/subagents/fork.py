@@ -9,7 +9,7 @@ from skillfleet_workers.wire.execution import Artifact
 from skillfleet_workers.wire.files import StoredFile
 from skillfleet_workers.wire.shown import output_tail, short, shown_to_model
 
-from ..conversations.budgets import calls_made
+from ..conversations.budgets import calls_made, kept_for
 from ..conversations.limits import Limits
 from ..conversations.messages import ToolDefinition
 from ..conversations.models import NO_MODELS, Conversation, ConversationSpec
@@ -111,6 +111,7 @@ def outcome(child: Conversation) -> CallResult:
     used: dict[str, Any] = {
         "usage": child.usage.model_dump(exclude_defaults=True),
         "calls": calls_made(child),
+        "kept": kept_for(child.children),
         "ended": child.status,
         "artifacts": _artifacts(child),
     }

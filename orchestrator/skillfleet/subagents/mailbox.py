@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
+from skillfleet_workers.wire.contract import CallRef
 from skillfleet_workers.wire.published import TOPIC_NAME
 from skillfleet_workers.wire.uuids import is_uuid4
 
@@ -163,6 +164,11 @@ class Listening(ConversationModel):
         if self.topic is not None and not (message.topic and fits(self.topic, message.topic)):
             return False
         return self.correlation_id in (None, message.correlation_id)
+
+
+def correlation_of(call: CallRef) -> str:
+    """The text of which the id of a request is made that its sender gave none."""
+    return f"{call.call_id}:correlation"
 
 
 class Sent(ConversationModel):

@@ -69,8 +69,8 @@ class ChildRun(ConversationModel):
     `request`: what it is to do, until it is known to have begun. `status`: its terminal one, empty: it has not ended.
     `succeeded`, `shown`, `artifacts`: what a call that waits for it comes to by that; `usage`, `calls`: what it and
     its own children have used. `unwanted`: it was told to end, and nobody waits for it any more. `given`: what is
-    kept for it of what its parent may use, as long as it is not known what it has used. `told`: a call was shown what
-    it has come to."""
+    kept for it of what its parent may use, as long as it is not known what it, or whoever it began, has
+    used. `told`: a call was shown what it has come to."""
 
     key: str
     id: str
@@ -101,3 +101,8 @@ class ChildRun(ConversationModel):
     def open(self) -> bool:
         """It is to be heard of."""
         return not self.status and not self.unwanted
+
+    @property
+    def leaving(self) -> bool:
+        """It was told to end, and what it has used is not known yet."""
+        return self.unwanted and not self.status

@@ -23,7 +23,8 @@ class CallResult(WireModel):
     """What the ledger keeps of a call: its status, what the model is shown, what people see of it, and the
     `tools` that it brings: the scripts of a skill that was read. `used`: the skill that it was about; `governing`:
     the skill that it activated; `artifacts`: the files that it brought. Of a child conversation: `usage`, what it and
-    its own children have used of models, and how many `calls` they made; `ended`: its terminal status."""
+    its own children have used of models, and how many `calls` they made; `kept`: what it had kept, by the names of
+    Limits, for those of which it was not known what they used; `ended`: its terminal status."""
 
     status: str
     shown: str
@@ -37,11 +38,12 @@ class CallResult(WireModel):
     artifacts: tuple[Artifact, ...] = ()
     usage: dict[str, float] = Field(default_factory=dict)
     calls: int = 0
+    kept: dict[str, float] = Field(default_factory=dict)
     ended: str = ""
 
     def told(self, ref: CallRef) -> dict[str, Any]:
         """What followers see of it."""
-        unseen = {"shown", "tools", "used", "governing", "artifacts", "usage", "calls", "ended"}
+        unseen = {"shown", "tools", "used", "governing", "artifacts", "usage", "calls", "kept", "ended"}
         used = {"skill": self.used.name, "version": self.used.version} if self.used else {}
         return {"key": ref.key, "attempt": ref.attempt, **self.model_dump(mode="json", exclude=unseen), **used}
 

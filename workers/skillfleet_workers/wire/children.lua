@@ -4,6 +4,11 @@ local function awaits_child(state, key)
   return not ended(state) and listed(redis.call('HGET', state, 'children') or '', key)
 end
 
+-- It was told to end: nothing waits for it, but what it has used counts.
+local function lets_child_end(state, key)
+  return not ended(state) and listed(redis.call('HGET', state, 'leaving') or '', key)
+end
+
 local function tell_of_child(id, key, child, status)
   tell(state_key(id), events_key(id), 'child', cjson.encode({key = key, child = child, status = status}))
 end
@@ -25,6 +30,7 @@ end
 local function end_child(call, child, status, outcome)
   local id, key = parts_of(call)
   local state = state_key(id)
+  if lets_child_end(state, key) then return redis.call('HSETNX', calls_key(id), key .. ':child', outcome) end
   if not awaits_child(state, key) or redis.call('HSETNX', calls_key(id), key .. ':child', outcome) == 0 then return end
   tell_of_child(id, key, child, status)
   -- Whoever holds the parent now has not seen it.
