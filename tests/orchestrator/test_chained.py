@@ -89,6 +89,19 @@ def test_what_cannot_run_is_refused_and_says_why(skill: str, code: str, told: st
     assert (wrong.error, told in wrong.message) == (code, True), wrong
 
 
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [(0, "None runs without a model here."), (2, "s00, s01."), (20, ", s19."), (21, ", s19 and 1 more.")],
+)
+def test_where_there_is_no_such_skill_those_are_named_that_run_by_themselves(count: int, told: str) -> None:
+    unable = runs("a").model_copy(update={"eligible": False})
+    hidden = runs("b").model_copy(update={"hidden": True})
+    able = [runs(f"s{place:02}") for place in range(count)]
+    twice = [one.model_copy(update={"version": "2.0.0"}) for one in able[:1]]
+    fix = error(chained(snapshot(unable, hidden, "read", *able, *twice), "gone", {})).fix
+    assert fix.endswith(told) and ("These run without a model: s00" in fix) == bool(count)
+
+
 def test_a_chain_has_so_many_skills_at_most() -> None:
     fleet = snapshot(
         *(runs(f"s{place}", *([f"s{place + 1}"] if place < MAX_STEPS else [])) for place in range(MAX_STEPS + 1))

@@ -25,8 +25,9 @@ from .lone import LoneFleet, lone_name
 from .redis_server import PrivateRedis
 from .uninterrupted import uninterrupted
 
-SKILLS_PATIENCE_S, LOOK_S = 20.0, 0.05
-"""A worker that has just been started tells of its skills within seconds."""
+SKILLS_PATIENCE_S, OWN_PATIENCE_S, LOOK_S = 20.0, 120.0, 0.1
+"""A worker that has just been started tells of its skills within seconds; our own, which is known to be
+on its way, may take longer on a host that is busy."""
 
 
 class Access:
@@ -130,11 +131,15 @@ class Access:
             return [one for one in live_processes(self.ledger.client, self._settings.fleet) if one.serves(queue)]
 
         catalogs = Catalogs(self.ledger.client, self._settings.result_ttl_hours * 3600, workers)
-        give_up = time.monotonic() + SKILLS_PATIENCE_S
+        give_up = time.monotonic() + (OWN_PATIENCE_S if self._lone else SKILLS_PATIENCE_S)
         while (found := catalogs.current()) is None:
             self.look_after()
             if time.monotonic() > give_up:
-                raise NoFleetError("no worker has told which skills it can run; start one with `skillfleet worker`")
+                raise NoFleetError(
+                    f"our own worker has not told which skills it can run; {self._lone.log} says what it does"
+                    if self._lone
+                    else "no worker has told which skills it can run; start one with `skillfleet worker`"
+                )
             time.sleep(LOOK_S)
         return found
 

@@ -32,7 +32,7 @@ class LoneFleet:
         self._settings, self._ledger = settings, ledger
         self.queue = keys.task_queue(name)
         self._bell = keys.FleetKeys(name).bell
-        self._log = settings.state_dir / "worker.log"
+        self.log = settings.state_dir / "worker.log"
         self._children = Children()
         self._accepted: list[str] = []
         self._conversations: set[str] = set()
@@ -41,7 +41,7 @@ class LoneFleet:
 
     def start(self) -> None:
         arguments = ("-m", "skillfleet_workers", "worker", "--queue", self.queue, "--lone")
-        self._children.start(Child("worker", arguments, worker_environment(self._settings), self._log))
+        self._children.start(Child("worker", arguments, worker_environment(self._settings), self.log))
         self._thread.start()
 
     def submit(self, *specs: ConversationSpec) -> list[Accepted]:
@@ -64,7 +64,7 @@ class LoneFleet:
         try:
             self._children.look_after()
         except ChildGaveUpError:
-            raise SettingsError(self._log.read_text().strip().splitlines()[-1].removeprefix("skillfleet: ")) from None
+            raise SettingsError(self.log.read_text().strip().splitlines()[-1].removeprefix("skillfleet: ")) from None
         if not self._thread.is_alive():
             raise FleetError("the orchestrator of this fleet has ended; its traceback is above")
 

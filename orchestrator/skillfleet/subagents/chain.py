@@ -20,6 +20,8 @@ from .models import ChainStep
 
 MAX_STEPS = 60
 """With the events of each, a turn can call all of them."""
+NAMED_SKILLS = 20
+"""Most that are named where there is none of the name that was asked for."""
 
 Graph = Mapping[str, tuple[str, ...]]
 Values = Mapping[str, JsonValue]
@@ -77,7 +79,7 @@ def _members(snapshot: Snapshot, skill: str) -> Members | ToolError:
         name, wanted_by = ahead.popleft()
         found = snapshot.find(name)
         if found is None or not found.eligible or found.entry is None:
-            return _unrunnable(name, found, f", on which {wanted_by!r} depends," if wanted_by else "")
+            return _unrunnable(snapshot, name, found, f", on which {wanted_by!r} depends," if wanted_by else "")
         label = _label(snapshot, name)
         if label in members:
             continue
@@ -90,10 +92,10 @@ def _members(snapshot: Snapshot, skill: str) -> Members | ToolError:
     return members
 
 
-def _unrunnable(name: str, found: PublishedSkill | None, place: str) -> ToolError:
+def _unrunnable(snapshot: Snapshot, name: str, found: PublishedSkill | None, place: str) -> ToolError:
     if found is None:
-        message, fix = f"There is no skill {name!r}{place and place.rstrip(',')}.", "Name one that is there."
-        return ToolError(error="unknown_skill", message=message, fix=fix)
+        message = f"There is no skill {name!r}{place and place.rstrip(',')}."
+        return ToolError(error="unknown_skill", message=message, fix=_runnable(snapshot))
     if not found.eligible:
         message = f"The skill {name!r}{place} cannot run on any worker: {found.reason.rstrip('.')}."
         return ToolError(error="skill_not_eligible", message=message, fix="Mend that, or run another skill.")
@@ -102,6 +104,14 @@ def _unrunnable(name: str, found: PublishedSkill | None, place: str) -> ToolErro
         message=f"The skill {name!r}{place} cannot run without a model: it does not say which script that would be.",
         fix="Let its author name one as metadata.skillfleet.entry, or submit a prompt that uses the skill.",
     )
+
+
+def _runnable(snapshot: Snapshot) -> str:
+    able = (one for one in snapshot.skills if one.eligible and one.entry is not None and not one.hidden)
+    names = list(dict.fromkeys(one.name for one in able))
+    more = f" and {len(names) - NAMED_SKILLS} more" if len(names) > NAMED_SKILLS else ""
+    listed = ", ".join(names[:NAMED_SKILLS]) + more
+    return f"These run without a model: {listed}." if names else "None runs without a model here."
 
 
 def _label(snapshot: Snapshot, reference: str) -> str:
