@@ -1,7 +1,9 @@
 """The README's example of subagents, from the command line on a fleet of its own."""
 
+import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 from tests.system.fleet import Place
@@ -32,3 +34,13 @@ def test_the_readme_s_example_shows_subagents_as_they_begin_and_end(place: Place
     assert lines[2][1:] == [f"{root}-1-1", "penguin", "completed", "90", "cm"]
     status = place.cli("status", root).stdout
     assert re.search(rf"^{root}-1-1 +penguin +completed +.* 90 cm", status, re.MULTILINE), status
+
+
+def test_the_readme_s_example_runs_a_skill_that_ships_without_a_model(place: Place) -> None:
+    (example,) = re.findall(r"```sh\n(skillfleet agent run .*)\n(skillfleet history .*)\n```", README)
+    shutil.copytree(Path(__file__).parents[2] / "skills/calculator", place.skills / "calculator")
+    running, asking = (shlex.split(line)[1:] for line in example)
+    done = place.cli(*running)
+    assert (done.returncode, json.loads(done.stdout)) == (0, {"value": 42.1648128, "unit": "km"}), done.stderr
+    told = place.cli(*asking)
+    assert (told.returncode, "calculator" in told.stdout) == (0, True), told.stderr
