@@ -9,9 +9,13 @@ from hypothesis import strategies as st
 from tests.conversation_steps import NOW, call, make_spec
 
 from skillfleet.conversations.messages import Message, ToolCall
+from skillfleet.conversations.models import Conversation
 from skillfleet.events import Entry, EventType
 from skillfleet.history.reading import Records, executions_of, read
 from skillfleet.history.records import ExecutionStatus, SkillExecution, execution_id
+from skillfleet.history.rows import message_row
+from skillfleet.history.tables import messages
+from skillfleet.subagents.mailbox import AgentMessage
 
 SPEC = make_spec("c1").model_copy(update={"tenant": "acme", "model": "model-a"})
 ARGUMENTS = {"location": "kitchen"}
@@ -198,3 +202,9 @@ def test_a_result_is_the_value_else_the_object_that_was_written_else_the_text(
 
 def test_names_that_models_make_up_are_cut() -> None:
     assert len(the(sent(skill="x" * 5000)).skill_name) == 200
+
+
+def test_a_message_fills_the_columns_of_its_table_and_no_others() -> None:
+    row = message_row(AgentMessage.model_validate(MESSAGE | {"root": "c1"}), Conversation.begun(SPEC))
+    assert row.keys() == set(messages.columns.keys())
+    assert row["root_id"] == "c1"

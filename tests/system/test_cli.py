@@ -141,7 +141,10 @@ def test_version_and_help_tell_what_a_script_must_know(place: Place) -> None:
     told = place.cli("--help")
     assert told.returncode == 0
     words = " ".join(told.stdout.split())
-    assert "0 answered; 1 failed or cancelled; 2 usage or settings; 3 no broker, fleet, artifact store or history" in words
+    assert (
+        "0 answered; 1 failed or cancelled; 2 usage or settings; 3 no broker, fleet, artifact store or history"
+        in words
+    )
     for command in ("submit", "follow", "status", "result", "list", "cancel", "up", "worker", "doctor"):
         assert command in words
 

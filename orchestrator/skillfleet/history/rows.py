@@ -79,7 +79,7 @@ def execution_row(execution: SkillExecution) -> dict[str, Any]:
 
 def message_row(message: AgentMessage, conversation: Conversation) -> dict[str, Any]:
     return {
-        **dict(message),
+        **{name: value for name, value in message if name != "root"},
         "message_type": message.message_type.value,
         "timestamp": moment(message.timestamp),
         "root_id": conversation.root,
