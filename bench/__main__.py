@@ -5,6 +5,7 @@ import os
 import platform
 import signal
 import tempfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,26 +14,27 @@ from .cancel import cancel
 from .discovery import discovery
 from .durable.part import durable
 from .execution.part import execution
+from .family.children import children
+from .family.messages import messages
 from .fleet import Pair
 from .hop_report import hop_by_part
+from .records.part import records
 from .scale.part import PARTS as PARTS_OF_SCALE
 from .scale.part import scale
 from .side_by_side import AT_ONCE, TOOL_SLOTS, print_parts, processor_time, side_by_side
 from .startup import startup
 from .streams.part import streams
 
-PARTS = (
-    "sides",
-    "hop",
-    "startup",
-    "cancel",
-    "execution",
-    "discovery",
-    "scale",
-    *PARTS_OF_SCALE,
-    "durable",
-    "streams",
-)
+REST: Mapping[str, Callable[..., None]] = {
+    "execution": execution,
+    "discovery": discovery,
+    "durable": durable,
+    "streams": streams,
+    "children": children,
+    "messages": messages,
+    "records": records,
+}
+PARTS = ("sides", "hop", "startup", "cancel", "scale", *PARTS_OF_SCALE, *REST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +85,11 @@ def main() -> None:
         startup(size.starts)
     if given.only in (None, "cancel"):
         cancel(size.hops, size.starts)
-    if given.only in (None, "execution"):
-        execution(quick=given.quick)
-    if given.only in (None, "discovery"):
-        discovery(quick=given.quick)
+    for name, part in REST.items():
+        if given.only in (None, name):
+            part(quick=given.quick)
     if given.only in (None, "scale", *PARTS_OF_SCALE):
         scale(given.only, quick=given.quick)
-    if given.only in (None, "durable"):
-        durable(quick=given.quick)
-    if given.only in (None, "streams"):
-        streams(quick=given.quick)
 
 
 def _end(*_: Any) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.postgres_server import Postgres, binary, postgres
 
 from skillfleet.local.redis_server import PrivateRedis
 from skillfleet_workers.wire.connection import FleetSettings, RedisUrls
@@ -45,6 +46,22 @@ def _short_folder() -> Iterator[Path]:
 @pytest.fixture
 def state_dir() -> Iterator[Path]:
     yield from _short_folder()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Postgres]:
+    require_or_skip(binary("initdb") is not None, "PostgreSQL (Debian's package postgresql) is not installed")
+    with postgres() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def history_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Of an empty database, of each kind in turn."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'history.db'}"
+    server: Postgres = request.getfixturevalue("postgres_server")
+    return server.new_database()
 
 
 @pytest.fixture(scope="session")

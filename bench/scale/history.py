@@ -5,6 +5,7 @@ counters are those of the turns. A call is claimed and committed as a worker doe
 adds to a turn knows nothing of the history.
 """
 
+import json
 import statistics
 import tempfile
 import time
@@ -26,7 +27,7 @@ from skillfleet.llm.prompts import opening
 from skillfleet.submission import new_id
 from skillfleet.tools.definitions import all_definitions
 from skillfleet_workers.wire.calls import CallLedger, CallResult
-from skillfleet_workers.wire.contract import LIST_SKILLS
+from skillfleet_workers.wire.contract import GET_SKILL
 
 from ..fleet import BenchError, bench_settings
 from ..measure import at_most, heading
@@ -46,8 +47,10 @@ class _AlwaysCalls:
     """A LanguageModel that asks for one call more, at once."""
 
     def reply(self, request: ModelRequest, hear: Hear = deaf) -> ModelReply:
-        function = FunctionCall(name=LIST_SKILLS.tool, arguments="{}")
-        call = ToolCall(id=f"call_{len(request.messages)}", function=function)
+        said = len(request.messages)
+        # Another skill each time: whoever makes the same call again and again is stopped.
+        function = FunctionCall(name=GET_SKILL.tool, arguments=json.dumps({"skill_name": f"skill-{said}"}))
+        call = ToolCall(id=f"call_{said}", function=function)
         return ModelReply(Message(role="assistant", tool_calls=(call,)))
 
 

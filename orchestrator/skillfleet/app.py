@@ -12,7 +12,7 @@ from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.blobs import Blobs
 from skillfleet_workers.wire.celery import make_celery
 from skillfleet_workers.wire.connection import RedisUrls, SettingsError, worker_name
-from skillfleet_workers.wire.presence import LiveProcess, Presence, live_processes
+from skillfleet_workers.wire.presence import LiveProcess, Presence, Role, live_processes
 from skillfleet_workers.wire.store import ArtifactStore
 
 from .calls import CeleryCalls
@@ -21,11 +21,13 @@ from .conversations.asking import Asking, Models
 from .conversations.driver import Driver
 from .conversations.limits import Problem
 from .conversations.models import ConversationSpec, Rule
+from .conversations.outputs import Executions, no_executions
 from .conversations.redis_ledger import RedisLedger
 from .conversations.schedule import lease_s
 from .llm.adapters import adapted, registered
 from .llm.anthropic import anthropic_model
 from .llm.base import LanguageModel
+from .llm.chain import ChainModel
 from .llm.facts import KnownModels, ModelFacts
 from .llm.openai import openai_model
 from .llm.providers import Chosen, choose
@@ -37,8 +39,9 @@ from .shown_files import ShownFiles
 from .tools.permission import read_rules
 
 
-def models_of(settings: OrchestratorSettings, known: KnownModels) -> Models:
-    """Which model answers a conversation: its own script, an adapter of others, or the provider of the settings."""
+def models_of(settings: OrchestratorSettings, known: KnownModels, executions: Executions = no_executions) -> Models:
+    """Which model answers a conversation: its own script, none where it runs skills by itself, an adapter of others,
+    or the provider of the settings."""
 
     @lru_cache(maxsize=64)
     def provider(name: str) -> LanguageModel | Problem:
@@ -49,6 +52,8 @@ def models_of(settings: OrchestratorSettings, known: KnownModels) -> Models:
         if spec.script is not None:
             played = ReplayModel if spec.model.startswith(REPLAY) else ScriptedModel
             return played.of(spec.script, spec.script_start)
+        if spec.agent is not None and spec.steps:
+            return ChainModel.of(spec, spec.agent, executions)
         name = spec.model or settings.llm_model_name or ""
         return adapted(name) if registered(name) else provider(name)
 
@@ -102,14 +107,16 @@ def make_driver(
         catalogs,
     )
     known = known_models(settings)
+    executions = CeleryResults(lambda: make_celery(settings, queue=queue)).execution
     asking = Asking(
-        models_of(settings, known),
+        models_of(settings, known, executions),
         catalogs,
         budget=settings.skill_description_budget,
         known=known,
-        executions=CeleryResults(lambda: make_celery(settings, queue=queue)).execution,
+        executions=executions,
         file=ShownFiles(ArtifactStore.of(settings)).read,
         rules=policy_of(settings),
+        states=ledger.states,
     )
     return Driver(
         ledger,
@@ -136,10 +143,9 @@ def policy_of(settings: OrchestratorSettings) -> tuple[Rule, ...]:
         raise SettingsError(f"SKILLFLEET_POLICY: {wrong}") from None
 
 
-def make_presence(settings: OrchestratorSettings, client: redis.Redis) -> Presence:
-    me = LiveProcess(
-        role="orchestrator", name=worker_name(), pid=os.getpid(), since=time.time(), slots=settings.slots
-    )
+def make_presence(settings: OrchestratorSettings, client: redis.Redis, role: Role = "orchestrator") -> Presence:
+    slots = settings.slots if role == "orchestrator" else 0
+    me = LiveProcess(role=role, name=worker_name(), pid=os.getpid(), since=time.time(), slots=slots)
     return Presence(client, settings.fleet, lambda: me)
 
 

@@ -13,6 +13,10 @@ class NoFleetError(FleetError):
     """Redis is there, but no orchestrator lives on it."""
 
 
+class HistoryError(FleetError):
+    """The history's database cannot be reached."""
+
+
 class UnknownConversationError(FleetError):
     """No conversation has this id: it never had, or its record has expired."""
 

@@ -6,18 +6,19 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
-from skillfleet_workers.wire.shown import readable_arguments
+from skillfleet_workers.wire.shown import readable_arguments, short
 
 from .conversations.messages import Message
 from .conversations.models import Conversation
-from .conversations.moves import CallModel, Effect, RunTool
+from .conversations.moves import CallModel, Effect, RunTool, TakeMail
 from .conversations.persons import Asked
 from .conversations.runs import ToolRun
 from .errors import BadRequestError
+from .subagents.models import ChildRun
 
 EventType = Literal[
     "submitted", "message", "turn", "call", "asked", "decided", "started", "failed", "returned", "lost", "result",
-    "child", "recorded", "diverged", "paused", "resumed", "ended",
+    "child", "recorded", "diverged", "paused", "resumed", "sent", "handed", "ended",
 ]  # fmt: skip
 LiveType = Literal["progress", "output", "token", "arguments", "again"]
 EntryType = EventType | LiveType
@@ -25,15 +26,18 @@ EntryType = EventType | LiveType
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Events: `submitted`: the spec's summary; `message`: one Message of the transcript; `turn`: the model is
-    asked (`model`: which, where a skill asks for another than the conversation's); `call`: a call was sent; `asked`:
-    a call waits for a person; `decided`: what one has said of it;
-    `started`, `failed` (its script has, and is run again), `returned` (its worker has to go, and has ended it),
-    `lost` (its worker lives, and has lost its run), `result`: by the worker, or by the orchestrator alone; `child`:
-    the child conversation that works on a call has begun (`status` queued), or has ended; `recorded`: of a recorded
-    conversation, what the model was asked for the message that follows; `diverged`: where that is not what was
-    recorded, of a replay; `paused`, `resumed`: from
-    here on nothing new is started, or it is again; `ended`: the terminal status, once.
+    """Events: `submitted`: the spec's summary; `message`: one Message of the transcript; `turn`: the model is asked
+    (`model`: which, where a skill asks for another than the conversation's); `call`: a call was sent (`tool`: the
+    contract's, where it has another `name`; `skill`: what it is about), or one that needs no worker has begun
+    (`own`); `asked`: a call waits for a person;
+    `decided`: what one has said of it; `started`, `failed` (its script has, and is run again), `returned` (its worker
+    has to go, and has ended it), `lost` (its worker lives, and has lost its run), `result`: by the worker (of a call
+    about a skill, with its `skill` and `version`), or by the orchestrator alone; `child`: the child conversation that
+    works on a call has begun (`status` queued), or has ended; `recorded`: of a recorded conversation, what the model
+    was asked for the message that follows; `diverged`: where that is not what was recorded, of a replay; `paused`,
+    `resumed`: from here on nothing new is started, or it is again; `sent`: an AgentMessage was, by it (or to it, by
+    the system); `handed`: a call was given messages that had come (`message_ids`); `ended`: the terminal status,
+    once.
 
     Of the live stream, which is bounded and forgets: `progress`: what a call is busy with before its script runs;
     `output`: what its script writes; `token`: what the model says; `arguments`: what it writes into a call;
@@ -50,6 +54,9 @@ class Entry:
     cursor: str = ""
     live: bool = False
 
+
+OWN_TAIL_CHARS = 400
+"""Of what a call has brought that needs no worker, its beginning."""
 
 _ID = "[0-9]{1,19}(-[0-9]{1,19})?"
 CURSOR = re.compile(f"{_ID}(/{_ID})?")
@@ -123,14 +130,18 @@ def changes(before: Conversation, after: Conversation, effects: list[Effect]) ->
     told = [*_of_request(before, after), *(_message(message) for message in added)]
     if (before.status == "paused") != (after.status == "paused") and not after.terminal:
         told.insert(0, ("paused" if after.status == "paused" else "resumed", "{}"))
+    told += [_handed(effect) for effect in effects if isinstance(effect, TakeMail)]
     known = {run.key for run in before.runs if run.status}
     told += [_decided(run, added) for run in after.runs if run.key not in known and _by_engine(run)]
-    told += [_child_left(run) for run in after.runs if run.key not in known and _left_its_child(run)]
+    left = {child.key for child in before.children if child.unwanted}
+    told += [_child_left(child) for child in after.children if child.unwanted and child.key not in left]
     waited = {run.key for run in before.runs}
     told += [_asked(run) for run in after.with_persons if run.key not in waited]
     sent = {run.ref for run in before.runs if run.sends}
     # Of an attempt that is sent once more nobody learns anything: its message may only have been slow.
     told += [_call(effect.run) for effect in effects if isinstance(effect, RunTool) and effect.run.ref not in sent]
+    begun = {run.key for run in before.runs if run.begun}
+    told += [_call(run) for run in after.out if run.begun and run.key not in begun]
     if any(isinstance(effect, CallModel) for effect in effects):
         told.append(("turn", json.dumps(_turn(after))))
     if after.terminal and not before.terminal:
@@ -162,19 +173,20 @@ def _call(run: ToolRun) -> Told:
         "attempt": run.ref.attempt,
         "arguments": readable_arguments(run.request),
     }
-    return "call", json.dumps(about)
+    more = {"tool": run.tool, "skill": run.skill, "own": run.own}
+    return "call", json.dumps(about | {name: value for name, value in more.items() if value})
+
+
+def _handed(effect: TakeMail) -> Told:
+    return "handed", json.dumps({"key": effect.key, "message_ids": [one.message.message_id for one in effect.mail]})
 
 
 def _asked(run: ToolRun) -> Told:
     return "asked", Asked.of(run).model_dump_json(exclude_defaults=True)
 
 
-def _left_its_child(run: ToolRun) -> bool:
-    return bool(run.child) and run.status == "cancelled"
-
-
-def _child_left(run: ToolRun) -> Told:
-    return "child", json.dumps({"key": run.key, "child": run.child, "status": "cancelled"})
+def _child_left(child: ChildRun) -> Told:
+    return "child", json.dumps({"key": child.key, "child": child.id, "status": "cancelled"})
 
 
 def _by_engine(run: ToolRun) -> bool:
@@ -187,6 +199,7 @@ def _decided(run: ToolRun, added: tuple[Message, ...]) -> Told:
     answers = (message.content for message in added if message.tool_call_id == run.tool_call_id)
     shown = run.shown or next(answers, None) or "{}"
     tail = shown if run.status == "succeeded" else json.loads(shown).get("message", "")
+    tail = short(tail, OWN_TAIL_CHARS) if run.own else tail
     return "result", json.dumps({"key": run.key, "name": run.name, "status": run.status, "tail": tail})
 
 

@@ -2,11 +2,13 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, Unpack
+
+from pydantic import JsonValue
 
 from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.connection import load_settings
@@ -14,15 +16,20 @@ from skillfleet_workers.wire.fitness import read_facts
 from skillfleet_workers.wire.presence import LiveProcess
 from skillfleet_workers.wire.store import ArtifactStore
 
+from .agents import Agents
 from .conversations.dead import DeadReport, dead_report
 from .conversations.models import Conversation
 from .conversations.report import ArtifactReport, Report, report
 from .decisions import Decisions
 from .errors import BadRequestError, NoFleetError, UnknownConversationError
 from .events import Entry, Position
+from .history.records import SkillExecution
 from .local.access import Access
+from .mailing import Mailing
 from .outage import Outages
 from .recorder import recorded
+from .remembering import Remembering
+from .running_skills import RunningSkills, SkillOptions
 from .saving import SavedFile, save
 from .settings import OrchestratorSettings
 from .submitting import Submitting
@@ -33,7 +40,7 @@ FLEET_GONE_S = 30.0
 log = logging.getLogger(__name__)
 
 
-class Fleet(Submitting, Decisions):
+class Fleet(Submitting, Decisions, Mailing, Agents, RunningSkills, Remembering):
     """Use it as a context manager, on the main thread:
 
         with Fleet() as fleet:
@@ -105,6 +112,20 @@ class Fleet(Submitting, Decisions):
             if ended is None or not outages.attempt(partial(self._is_served, conversation_id, quiet_since)):
                 quiet_since = time.monotonic()
         return outages.wait_for(partial(self.status, conversation_id))
+
+    def run_skill(
+        self,
+        skill: str,
+        params: Mapping[str, JsonValue] | None = None,
+        *,
+        detach: bool = False,
+        **options: Unpack[SkillOptions],
+    ) -> SkillExecution:
+        """What the run of a skill without a model has come to; waits for its end. Of a skill that only puts others
+        together the result is {SKILL: result}. Raises: as `submit_skill`, and `result`."""
+        conversation_id = self.submit_skill(skill, params, detach=detach, **options)
+        self.result(conversation_id)
+        return self.skill_execution(conversation_id)
 
     def transcript(self, conversation_id: str) -> Conversation:
         return self._load(conversation_id)

@@ -1,5 +1,7 @@
 """An open fleet, as the parts of the public API share it."""
 
+from collections.abc import Callable
+
 from .conversations.ledger import DeadCall
 from .conversations.models import Conversation
 from .errors import BadRequestError, UnknownConversationError
@@ -10,6 +12,7 @@ from .settings import OrchestratorSettings
 class Opened:
     settings: OrchestratorSettings
     _access: Access
+    _notice: Callable[[str], None]
 
     def _load(self, conversation_id: str) -> Conversation:
         conversation = self._access.ledger.load(conversation_id)

@@ -9,15 +9,21 @@ from pydantic import BaseModel
 
 from .conversations.answers import wrong_schema
 from .errors import BadRequestError
-from .llm.recording import load_recording
+from .llm.recording import as_told_in, load_recording
 from .llm.scripted import load_script
 from .llm.written import read_written
 from .settings import PLAYED, REPLAY, SCRIPTED
 
 _LOADERS = {SCRIPTED: load_script, REPLAY: load_recording}
 
-RECORDED = ("prompt", "system", "skills", "schema")
+RECORDED = ("prompt", "system", "skills", "schema", "subagents")
 """Of a submission's fields that are not given, those that a replay takes from its recording."""
+
+
+def script_for(conversation_id: str, model: str) -> dict[str, Any] | None:
+    """As `script_of`, for the conversation that is to play it."""
+    script = script_of(model)
+    return as_told_in(script, conversation_id) if script and model.startswith(REPLAY) else script
 
 
 def script_of(model: str) -> dict[str, Any] | None:

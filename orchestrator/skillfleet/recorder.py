@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 
 from .conversations.models import Conversation
 from .conversations.recorded import Asked
-from .conversations.runs import ToolRun
 from .errors import BadRequestError
 from .events import Entry
 from .llm.prompts import users_own
@@ -25,13 +24,10 @@ def recorded(
     if not conversation.spec.record:
         raise BadRequestError(f"{conversation_id} was not recorded; submit with --record FILE, or record=True")
     entries = [entry for entry in events(conversation_id) if entry]
-    children = {run.key: recorded(run.child, load, events) for run in conversation.runs if _ended(run)}
+    # One that was told to end may never have begun.
+    ended = (child for child in conversation.children if child.status and (child.begun or not child.unwanted))
+    children = {child.key: recorded(child.id, load, events) for child in ended}
     return recording(conversation, entries, children)
-
-
-def _ended(run: ToolRun) -> bool:
-    """A child that has: one that was cancelled with its parent may never have begun."""
-    return bool(run.child) and run.status not in ("cancelled", None)
 
 
 def recording(conversation: Conversation, entries: Iterable[Entry], children: Mapping[str, Recording]) -> Recording:
@@ -44,6 +40,7 @@ def recording(conversation: Conversation, entries: Iterable[Entry], children: Ma
         prompt=prompts[-1] if prompts else "",
         system=users_own(spec.opening[0].content or "") or None,
         skills=spec.skills,
+        subagents=spec.subagents,
         answer_schema=spec.answer_schema,
         status=conversation.status,
         answer=conversation.answer,

@@ -18,6 +18,8 @@ DESCRIPTION_BUDGET = 16_000
 PARALLEL_CALLS = 16
 """Most tool calls of one conversation that are out at once, unless told otherwise."""
 
+NO_HISTORY = "off"
+
 
 class OrchestratorSettings(FleetSettings):
     llm_api_key: SecretStr | None = Field(default=None, validation_alias="LLM_API_KEY")
@@ -36,10 +38,16 @@ class OrchestratorSettings(FleetSettings):
     parallel_calls: int = Field(default=PARALLEL_CALLS, ge=1, le=1000, validation_alias="SKILLFLEET_PARALLEL_CALLS")
     slots: int = Field(default=32, ge=1, le=2000, validation_alias="SKILLFLEET_SLOTS")
     tenant_slots: int = Field(default=0, ge=0, validation_alias="SKILLFLEET_TENANT_SLOTS")
+    history_url: SecretStr | None = Field(default=None, validation_alias="SKILLFLEET_HISTORY_URL")
+    history_days: int = Field(default=0, ge=0, le=36_500, validation_alias="SKILLFLEET_HISTORY_DAYS")
     queue_timeout_s: int = Field(default=120, ge=1, le=7 * 86400, validation_alias="SKILLFLEET_QUEUE_TIMEOUT_SECONDS")
     recovery_s: int = Field(default=10, ge=3, le=3600, validation_alias="SKILLFLEET_RECOVERY_SECONDS")
 
-    @field_validator("llm_api_key", "llm_api_base_url", "llm_model_name", "policy")
+    @property
+    def keeps_history(self) -> bool:
+        return self.history_url is None or self.history_url.get_secret_value().strip() != NO_HISTORY
+
+    @field_validator("llm_api_key", "llm_api_base_url", "llm_model_name", "policy", "history_url")
     @classmethod
     def _not_empty(cls, value: SecretStr | str | None) -> SecretStr | str | None:
         text = value.get_secret_value() if isinstance(value, SecretStr) else value

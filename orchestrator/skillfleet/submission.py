@@ -14,9 +14,9 @@ from .conversations.models import ConversationSpec
 from .errors import BadRequestError
 from .handed import HandedFile, together
 from .llm.prompts import opening, prompted
-from .played import as_recorded, schema_of, script_of
+from .played import as_recorded, schema_of, script_for, script_of
 from .tools.definitions import all_definitions, definition
-from .tools.own import ASK_USER
+from .tools.own import ASK_USER, MESSAGING, SPAWNING, OwnTool
 from .tools.permission import read_rule
 
 MAX_KEY_CHARS = 200
@@ -28,6 +28,7 @@ OPTIONS = {
     "max_input_tokens": "--max-input-tokens",
     "max_output_tokens": "--max-output-tokens",
     "max_cost": "--max-cost",
+    "max_children": "--max-children",
     "idempotency_key": "--idempotency-key",
     "tenant": "--tenant",
     "priority": "--priority",
@@ -44,7 +45,7 @@ NAMES = OPTIONS | {
 LIMITS = {
     "timeout": "timeout_s",
     "person_timeout": "wait_s",
-    **{name: name for name in ("max_turns", "max_tool_calls", "max_input_tokens", "max_output_tokens", "max_cost")},
+    **{name: name for name in OPTIONS if name.startswith("max_")},
 }
 """Fields of a submission, by those of Limits that they set."""
 
@@ -89,7 +90,7 @@ class Submission(BaseModel):
     `record`: so that it can be recorded. `images`: for the model, and for scripts; `files`: for scripts; as
     `read_handed` has checked them. `rules`: what a person is asked about, each as VERDICT:TOOL[@SKILL]; the last that
     fits a call decides. `ask_user`: the model may ask questions. `person_timeout`: seconds for which it waits for a
-    person at most."""
+    person at most. `subagents`: it may begin some, `max_children` of them at once, and they may exchange messages."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -103,6 +104,8 @@ class Submission(BaseModel):
     max_input_tokens: int | None = None
     max_output_tokens: int | None = None
     max_cost: float | None = None
+    max_children: int | None = None
+    subagents: bool = False
     idempotency_key: Annotated[str, BeforeValidator(_key)] | None = None
     tenant: Annotated[str, BeforeValidator(_tenant)] | None = None
     priority: Annotated[int, Field(ge=1, le=10)] | None = None
@@ -117,6 +120,11 @@ class Submission(BaseModel):
     @property
     def handed(self) -> tuple[HandedFile, ...]:
         return (*self.images, *self.files)
+
+    @property
+    def _further_tools(self) -> tuple[OwnTool, ...]:
+        asking = (ASK_USER,) if self.ask_user else ()
+        return (*asking, *SPAWNING, *MESSAGING) if self.subagents else asking
 
     @classmethod
     def of(cls, given: dict[str, Any], *, goes_on: bool = False) -> Self:
@@ -147,14 +155,22 @@ class Submission(BaseModel):
             raise BadRequestError(f"{OPTIONS[option]}: {problem['msg']}") from None
 
     def spec(self) -> ConversationSpec:
-        handed = together(self.images, self.files)
+        handed, name = together(self.images, self.files), new_id()
         return ConversationSpec(
-            id=new_id(),
+            id=name,
             model=self.model,
-            script=script_of(self.model),
-            opening=opening(self.prompt, self.system, handed.new, handed.shown, may_ask=self.ask_user),
+            script=script_for(name, self.model),
+            opening=opening(
+                self.prompt,
+                self.system,
+                handed.new,
+                handed.shown,
+                may_ask=self.ask_user,
+                subagents=self.subagents,
+            ),
             files=handed.all,
-            tools=(*all_definitions(), definition(ASK_USER)) if self.ask_user else all_definitions(),
+            tools=(*all_definitions(), *map(definition, self._further_tools)),
+            subagents=self.subagents,
             rules=tuple(map(read_rule, self.rules)),
             skills=self.skills or None,
             limits=self.limits(Limits()),
@@ -167,9 +183,9 @@ class Submission(BaseModel):
 
     def onto(self, child: ConversationSpec) -> ConversationSpec:
         """The spec of a conversation that goes on from another one, with what is asked for anew."""
-        if self.system is not None or self.skills is not None or self.ask_user:
+        if self.system is not None or self.skills is not None or self.ask_user or self.subagents:
             raise BadRequestError(
-                "--system, --skill and --ask-user stay as they are in the conversation that is continued"
+                "--system, --skill, --ask-user and --subagents stay as they are in the conversation that is continued"
             )
         own: dict[str, Any] = {
             "limits": self.limits(child.limits),
@@ -182,7 +198,7 @@ class Submission(BaseModel):
             own["answer_schema"] = self.answer_schema
         if self.model:
             said = sum(message.role == "assistant" for message in child.opening)
-            own |= {"model": self.model, "script": script_of(self.model), "script_start": said}
+            own |= {"model": self.model, "script": script_for(child.id, self.model), "script_start": said}
         if self.images or self.files:
             handed = together(self.images, self.files, child.files)
             message = prompted(self.prompt, handed.new, handed.shown)

@@ -60,3 +60,11 @@ def test_no_file_names_a_place_of_one_machine() -> None:
     for path in tracked_files():
         if path.suffix in (".py", ".md", ".yml", ".yaml", ".toml", ".sh", "") and path != Path(__file__):
             assert "/root/" not in path.read_text(errors="replace"), path
+
+
+def test_every_link_between_documents_leads_to_a_file() -> None:
+    for document in (path for path in tracked_files() if path.suffix == ".md"):
+        if document.is_relative_to(ROOT / "tests"):
+            continue
+        links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", document.read_text())
+        assert not [link for link in links if not (document.parent / link).exists()], document

@@ -104,13 +104,22 @@ class RedisWorld:
                     self.client.zincrby(key, -milliseconds, member)
             elif kind == "hash":
                 for dated in cast(list[str], self.client.hkeys(key)):
-                    if dated in ("deadline", "pause") or dated.endswith(":sent"):
+                    if dated in ("deadline", "pause") or dated.endswith(":sent") or key.endswith(":requests"):
                         self.client.hincrby(key, dated, -milliseconds)
             elif key.endswith(keys.MARK):
                 self.client.decrby(key, milliseconds)
             left = self.client.pttl(key)
+            if key.endswith(":mailbox"):
+                self._age_mail(key, milliseconds)
             if left > 0:
                 self.client.pexpire(key, left - milliseconds)
+
+    def _age_mail(self, mailbox: str, milliseconds: int) -> None:
+        entries = cast(list[tuple[str, dict[str, str]]], self.client.xrange(mailbox))
+        self.client.delete(mailbox)
+        for place, mail in entries:
+            expires = int(mail["expires"]) - milliseconds
+            self.client.xadd(mailbox, {"expires": expires, "message": mail["message"]}, place)
 
     def bells(self) -> int:
         return self.client.llen(self._keys.bell)

@@ -13,7 +13,7 @@ from skillfleet.conversations.moves import CancelRequested, Submitted, ToolFinis
 from skillfleet.events import changes
 from skillfleet_workers.wire.calls import CallRecord
 from skillfleet_workers.wire.connection import RedisUrls
-from skillfleet_workers.wire.contract import CallRef, ScriptTool
+from skillfleet_workers.wire.contract import CallRef, ScriptTool, UsedSkill
 
 FIRST = CallRef(conversation_id="c1", turn=1, index=0)
 SECOND = FIRST.model_copy(update={"index": 1})
@@ -182,13 +182,15 @@ def test_starts_and_results_stand_in_the_stream_in_their_order(world: World) -> 
     quiet = len(sequence(world))
     world.calls.claim(FIRST, "w1")
     world.calls.claim(FIRST, "w2")
-    world.calls.commit(FIRST, DONE)
-    world.calls.commit(FIRST, DONE)
+    used = UsedSkill(name="pdf", version="1.2.0", digest="d1")
+    for _ in range(2):
+        world.calls.commit(FIRST, DONE.model_copy(update={"used": used}))
     assert sequence(world)[quiet:] == [(quiet + 1, "started"), (quiet + 2, "result")]
     started, result = world.ledger.entries("c1", "0", 0)[quiet:]
     assert started.data == {"key": "1.0", "attempt": 1, "worker": "w1"}
     assert result.data == {
-        "key": "1.0", "status": "succeeded", "tail": "nothing", "worker": "w1", "runtime": "", "ms": 2.5,
+        "key": "1.0", "attempt": 1, "status": "succeeded", "tail": "nothing", "worker": "w1", "runtime": "",
+        "ms": 2.5, "skill": "pdf", "version": "1.2.0",
     }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from tests.conversation_steps import asks, list_skills, run_python, says
 from skillfleet.conversations.ledger import Claim, Nothing
 from skillfleet.conversations.lost_calls import MAX_STARTS
 from skillfleet.conversations.models import Conversation
-from skillfleet.conversations.moves import Event, Submitted, ToolFinished
+from skillfleet.conversations.moves import BackoffOver, Event, Submitted, ToolFinished
 from skillfleet.conversations.schedule import LOST_AFTER_S, Sight, observe
 from skillfleet_workers.wire.calls import CallResult
 from skillfleet_workers.wire.connection import RedisUrls
@@ -112,7 +112,7 @@ def test_a_failure_that_is_to_be_repeated_is_no_result_and_is_looked_at_now(worl
     after = commit_steps(world, claim, *events, due_in=60)
     assert run_of(after, SECOND) == (None, 2, 0, None)
     assert claim.records[SECOND.key].result is None
-    assert [kind for _, kind in sequence(world)[quiet:]] == ["failed", "call"]
+    assert [kind for _, kind in sequence(world)[quiet:]] == ["failed"]
     told = world.ledger.entries("c1", "0", 0)[quiet].data
     assert told == {"key": SECOND.key, "text": "failed, and is run again: no such file"}
 
@@ -124,9 +124,26 @@ def test_the_failure_after_the_last_retry_is_the_result(world: World) -> None:
         assert world.calls.commit(attempt(number, SECOND), FAILED, 2) == answer
         if answer == "again":
             claim, events = looked_at(world)
-            commit_steps(world, claim, *events, due_in=60)
+            commit_steps(world, claim, *events, BackoffOver(SECOND.key), due_in=60)
     world.pass_time(60)
     assert claimed(world).records[SECOND.key].result == FAILED
+
+
+def test_a_call_that_backs_off_is_nobodys_until_it_is_sent_again(world: World) -> None:
+    two_calls_out(world)
+    world.calls.claim(SECOND, "w1")
+    world.calls.commit(SECOND, FAILED, 2)
+    claim, events = looked_at(world)
+    resting = commit_steps(world, claim, *events, due_in=0)
+    assert world.calls.commit(SECOND, FAILED, 2) == "again"  # its worker has not heard the answer
+    assert (world.calls.claim(SECOND, "w2"), world.calls.claim(attempt(2, SECOND), "w2")) == ("ended", "ended")
+    assert world.calls.beat([SECOND]) == [SECOND]
+    claim = claimed(world)
+    assert claim.conversation == resting
+    again = commit_steps(world, claim, BackoffOver(SECOND.key), due_in=60)
+    assert [run.key for run in again.with_workers] == [FIRST.key, SECOND.key]
+    assert world.calls.claim(attempt(2, SECOND), "w2") == "claimed"
+    assert claim.conversation.dropped == 0
 
 
 def test_a_failure_told_twice_counts_once(world: World) -> None:
@@ -153,7 +170,7 @@ def test_losses_are_counted_anew_after_a_failure(world: World) -> None:
     world.calls.claim(attempt(2, SECOND), "w1", "idempotent")
     world.calls.commit(attempt(2, SECOND), FAILED, 1)
     claim, events = looked_at(world)
-    commit_steps(world, claim, *events, due_in=60)
+    commit_steps(world, claim, *events, BackoffOver(SECOND.key), due_in=60)
     assert run_of(lose(world, attempt(3, SECOND), "idempotent"), SECOND) == (None, 4, 1, "idempotent")
 
 

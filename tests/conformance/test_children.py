@@ -7,6 +7,7 @@ from tests.forked_skills import ACTIVATED, activate
 
 from skillfleet.conversations.engine import step
 from skillfleet.conversations.ledger import LEASE_S, Claim, Nothing
+from skillfleet.conversations.looks import CHILD_LOOK_S
 from skillfleet.conversations.models import ConversationSpec
 from skillfleet.conversations.moves import (
     CancelRequested,
@@ -16,9 +17,10 @@ from skillfleet.conversations.moves import (
     Paused,
     StartChild,
     Submitted,
+    TimeShort,
     ToolFinished,
 )
-from skillfleet.conversations.schedule import CHILD_LOOK_S, Sight, next_due, observe
+from skillfleet.conversations.schedule import Sight, next_due, observe
 from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import CallRef
 
@@ -87,7 +89,7 @@ def test_the_parent_rests_until_its_child_has_ended_and_finds_what_the_call_has_
     assert isinstance(world.ledger.claim(), Nothing)
     commit_steps(world, child, Submitted(), says("bees dance"))
     parent = claimed(world)
-    assert found(parent) == [ChildFinished("1.0", "succeeded", "bees dance")]
+    assert found(parent) == [ChildFinished("1.0", "succeeded", "bees dance", ended="completed")]
     assert commit_steps(world, parent, *found(parent)).messages[-1].content == "bees dance"
     assert told_of_child(world) == ["queued", "completed"]
 
@@ -183,6 +185,20 @@ def test_a_child_is_not_given_up_when_its_end_has_come_in_meanwhile(world: World
     assert [type(event) for event in found(claimed(world, "c1"))] == [ChildFinished]
 
 
+def test_a_child_that_was_told_to_end_may_say_so_while_its_parent_has_its_last_turn(world: World) -> None:
+    with_child(world)
+    world.pass_time(60)
+    parent = claimed(world, "c1")
+    closing = commit_steps(world, parent, TimeShort(), due_in=600)
+    assert [child.leaving for child in closing.children] == [True]
+    child = claimed(world, CHILD)
+    assert child.cancel
+    commit_steps(world, child, *found(child))
+    world.pass_time(600)
+    later = claimed(world, "c1")
+    assert [child.status for child in commit_steps(world, later, *found(later), due_in=600).children] == ["cancelled"]
+
+
 def test_other_calls_of_the_turn_come_in_as_ever(world: World) -> None:
     with_child(world, beside=True)
     assert world.calls.claim(OTHER, "w2") == "claimed"
@@ -200,11 +216,13 @@ def test_a_late_delivery_of_the_activation_is_left_alone(world: World) -> None:
     assert world.calls.claim(again, "w2") == "ended"
 
 
-def test_a_pause_is_looked_at_while_only_a_child_is_out_and_the_child_goes_on(world: World) -> None:
+def test_a_pause_is_looked_at_while_only_a_child_is_out_and_the_child_s_end_is_taken_while_it_lasts(
+    world: World,
+) -> None:
     with_child(world)
-    world.ledger.pause("c1")
     child = claimed(world, CHILD)
-    parent = claimed(world)
+    world.ledger.pause("c1")
+    parent = claimed(world, "c1")
     assert parent.pause
     assert commit_steps(world, parent, Paused(), due_in=3600).status == "paused"
     commit_steps(world, child, Submitted(), says("bees dance"))

@@ -241,6 +241,8 @@ def test_the_newest_come_first_and_without_their_messages(world: World) -> None:
     newest = world.ledger.newest(2)
     assert [conversation.id for conversation in newest] == ["c3", "c2"]
     assert all(conversation.messages == () for conversation in newest)
+    assert [conversation.id for conversation in world.ledger.newest(2, 1)] == ["c2", "c1"]
+    assert world.ledger.newest(2, 3) == []
 
 
 def test_a_follower_reads_each_entry_once(world: World) -> None:

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from skillfleet.conversations.messages import Message
 from skillfleet.conversations.models import Conversation
+from skillfleet.subagents.mailbox import AgentMessage
 from skillfleet_workers.wire.calls import CallResult
 from skillfleet_workers.wire.contract import (
     TASKS,
@@ -46,8 +47,8 @@ WIRE: tuple[type[BaseModel], ...] = (
     PublishedSkill,
     Snapshot,
 )
-STORED: tuple[type[BaseModel], ...] = (Message, Conversation)
-"""Kept in the ledger: a conversation outlives an upgrade."""
+STORED: tuple[type[BaseModel], ...] = (Message, Conversation, AgentMessage)
+"""Kept in the ledger: a conversation outlives an upgrade, and so does its mailbox."""
 
 MODELS = {model.__name__: model for model in (*WIRE, *STORED)}
 

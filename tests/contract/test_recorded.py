@@ -89,7 +89,7 @@ def test_every_task_of_today_is_recorded() -> None:
 
 
 def test_every_field_that_the_ledger_keeps_of_a_call_is_read() -> None:
-    (record,) = parse_records(read(RECORDED / "v0.6" / "call-fields.json")).values()
+    (record,) = parse_records(read(RECORDED / "v0.7" / "call-fields.json")).values()
     assert record == CallRecord(
         attempt=3,
         beat_at=1795338800.809,
@@ -106,6 +106,7 @@ def test_every_field_that_the_ledger_keeps_of_a_call_is_read() -> None:
         child=CallResult(status="succeeded", shown="Filled é漢🦊."),
         route="gpu",
         decision='{"verdict":"approved","text":"Go on é."}',
+        posted='{"to":1,"refused":null}',
     )
     assert [one.name for one in fields(record) if one.default in (MISSING, getattr(record, one.name))] == [
         "attempt", "beat_at", "worker", "result",

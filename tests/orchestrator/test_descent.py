@@ -25,6 +25,7 @@ from skillfleet.conversations.engine import step
 from skillfleet.conversations.limits import Problem
 from skillfleet.conversations.models import Conversation, ConversationSpec
 from skillfleet.conversations.moves import CancelRequested, DeadlinePassed, Event, ModelFailed, Paused, Submitted
+from skillfleet.subagents.models import AgentSpec, ChainStep, ChildRun
 from skillfleet_workers.wire.contract import ScriptTool
 from skillfleet_workers.wire.execution import ScriptExecution
 from skillfleet_workers.wire.shown import SHOWN_LIMIT_CHARS, shown_to_model
@@ -159,6 +160,27 @@ def test_what_has_answered_is_not_retried() -> None:
     found = retried(after(two_turns(), says("Done.")), "c2")
     assert isinstance(found, Problem)
     assert found.code == "has_answered"
+
+
+@pytest.mark.parametrize("verb", GO_ON)
+def test_what_goes_on_is_no_subagent_any_more_but_may_have_some(verb: str) -> None:
+    parent = after(two_turns(), BROKEN)
+    agent = AgentSpec(name="scout")
+    own = {"subagents": True, "root": "r", "parent_call": "r.1.0.1", "depth": 2, "agent": agent}
+    children = (ChildRun(key="1.0", id="c1-1-0"),)
+    parent = parent.model_copy(update={"spec": parent.spec.model_copy(update=own), "children": children})
+    begun = child(GO_ON[verb](parent))
+    assert (begun.spec.subagents, begun.spec.tools) == (True, parent.spec.tools)
+    assert (begun.root, begun.spec.parent_call, begun.spec.depth, begun.spec.agent) == ("c2", "", 0, None)
+    assert begun.children == ()
+
+
+def test_a_chain_is_retried_as_a_chain_and_gone_on_from_by_a_model() -> None:
+    chain = AgentSpec(skill="fetch", steps=(ChainStep(skill="navigate", script="go.py"),))
+    parent = after(two_turns(), BROKEN)
+    parent = parent.model_copy(update={"spec": parent.spec.model_copy(update={"agent": chain})})
+    assert child(retried(parent, "c2")).spec.agent == chain
+    assert child(continued(parent, "c2", "Why?")).spec.agent is None
 
 
 @settings(max_examples=100, deadline=None)

@@ -4,6 +4,7 @@ import pytest
 
 from skillfleet.cli.display import Watch
 from skillfleet.events import Entry, EntryType
+from skillfleet_workers.wire.uuids import uuid_of
 
 
 def entry(kind: EntryType, **data: object) -> Entry:
@@ -136,3 +137,12 @@ def test_a_log_gets_no_tokens_but_the_messages(capsys: pytest.CaptureFixture[str
     calls = entry("message", role="assistant", content="I add.", tool_calls=[{}])
     lines = shown(capsys, TURN, said(0, "I a"), WRITES, entry("again", turn=1, attempt=2), calls).splitlines()
     assert [line.strip() for line in lines[1:]] == ["I add."]
+
+
+def test_a_message_is_one_line_and_nothing_in_it_reaches_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    about = {"message_id": uuid_of("m"), "sender_id": "c1", "recipient_id": "c1-1-0", "message_type": "event"}
+    sent = entry("sent", **about, payload={"text": "[bold] \x1b[31m\n" + "x" * 1000}, timestamp=3.0)
+    handed = entry("handed", key="1.0", message_ids=[uuid_of("m")])
+    lines = [line.strip() for line in shown(capsys, sent, handed).splitlines()]
+    assert 'c1 -> c1-1-0 event {"text": "[bold] \\u001b[31m' in lines[1] and len(lines[1]) < 300
+    assert lines[2:] == ["· 1.0: given 1 message"]

@@ -114,11 +114,12 @@ class Forgetful(MemoryLedger):
         due: float | None,
         sends: Sequence[ToolRun] = (),
         rooms: Rooms = LEAST_ROOMS,
+        taken: Sequence[str] = (),
     ) -> Written | None:
         if self.failures:
             self.failures -= 1
             raise redis.ConnectionError("gone")
-        return super().commit(fence, after, told, due, sends, rooms)
+        return super().commit(fence, after, told, due, sends, rooms, taken)
 
 
 def test_what_was_in_hand_when_redis_was_lost_goes_on_when_it_is_back(place: Place) -> None:

@@ -75,7 +75,7 @@ MOVES: dict[tuple[str, str], tuple[str, list[type[Effect]]]] = {
     ("calling", "finished"): ("running", [CallModel]),
     ("calling", "unstarted"): ("running", [RunTool]),
     ("calling", "lost"): ("running", [RunTool]),
-    ("calling", "failed attempt"): ("running", [RunTool]),
+    ("calling", "failed attempt"): ("running", []),
     ("calling", "cancel"): ("cancelled", [CancelTool, Finish]),
     ("calling", "deadline"): ("expired", [CancelTool, Finish]),
 }

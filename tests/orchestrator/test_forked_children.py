@@ -15,15 +15,16 @@ from skillfleet.conversations.descent import continued
 from skillfleet.conversations.engine import step
 from skillfleet.conversations.ledger import LEASE_S, Accepted
 from skillfleet.conversations.limits import Limits, Problem
+from skillfleet.conversations.looks import CHILD_LOOK_S
 from skillfleet.conversations.memory_ledger import MemoryLedger
 from skillfleet.conversations.messages import Message, transcript_problem
 from skillfleet.conversations.models import Conversation, ConversationSpec
 from skillfleet.conversations.moves import CancelRequested, ChildFinished, Paused, StartChild, ToolFinished
 from skillfleet.conversations.report import report
-from skillfleet.conversations.schedule import CHILD_LOOK_S
 from skillfleet.events import changes
 from skillfleet.llm.base import ModelReply
 from skillfleet.llm.prompts import system_prompt
+from skillfleet.llm.scripted import ScriptedModel
 from skillfleet.subagents.fork import MAX_DEPTH, NO_ARGUMENTS, outcome
 from skillfleet_workers.wire.contract import ScriptTool
 from skillfleet_workers.wire.published import Snapshot
@@ -137,13 +138,15 @@ def test_a_cancelled_parent_ends_its_child(place: Place) -> None:
         held.go_on.set()
 
 
-def test_a_paused_parent_lets_its_child_go_on_and_takes_its_answer_when_it_is_resumed(place: Place) -> None:
+def test_a_child_pauses_and_goes_on_with_its_parent(place: Place) -> None:
     submit(place, {"calls": [ACTIVATION]}, QUOTES, children={"research": [{"text": "bees dance", "delay_s": 0.05}]})
-    with place.driving():
-        place.until(lambda: place.ledger.load("c1-1-0"), "the child begins")
+    held = HeldModel("bees dance")
+    with place.driving(lambda spec: held if spec.parent_call else ScriptedModel.of(spec.script or {})):
+        assert held.asked.wait(20)
         place.ledger.pause("c1")
-        assert place.ended("c1-1-0").status == "completed"
         place.followed(until="paused")
+        held.go_on.set()
+        assert place.ended("c1-1-0").status == "completed"
         place.ledger.resume("c1")
         assert place.ended().answer == "They say: bees dance"
 

@@ -7,7 +7,18 @@ from tests.conversation_steps import NOW, after, awaiting_calls, finished, list_
 from skillfleet.conversations.engine import step
 from skillfleet.conversations.lost_calls import MAX_STARTS
 from skillfleet.conversations.models import Conversation
-from skillfleet.conversations.moves import CallModel, RunTool, ToolFailed, ToolFinished, ToolLost, ToolUnstarted
+from skillfleet.conversations.moves import (
+    BackoffOver,
+    CallModel,
+    CancelRequested,
+    Paused,
+    Resumed,
+    RunTool,
+    ToolFailed,
+    ToolFinished,
+    ToolLost,
+    ToolUnstarted,
+)
 
 
 def told_error(conversation: Conversation) -> str:
@@ -52,13 +63,33 @@ def test_what_the_worker_said_of_a_lost_call_is_kept_until_it_has_a_result() -> 
     assert "no sandbox" not in (silent.messages[-1].content or "")
 
 
-def test_a_failed_script_is_sent_as_the_next_attempt_and_its_losses_are_forgotten() -> None:
+def test_a_failed_script_is_sent_as_the_next_attempt_after_a_pause_and_its_losses_are_forgotten() -> None:
     once_lost = after(awaiting_calls(run_python()), ToolLost("1.0", "idempotent"))
-    again, effects = step(once_lost, ToolFailed("1.0"), NOW + 5)
+    resting, effects = step(once_lost, ToolFailed("1.0"), NOW + 5)
+    (run,) = resting.out
+    assert (effects, run.ref.attempt, run.losses, run.sends) == ([], 3, 0, 0)
+    again, effects = step(resting, BackoffOver("1.0"), NOW + 6)
     (run,) = again.out
     assert effects == [RunTool(run)]
-    assert (run.ref.attempt, run.losses, run.sends, run.sent_at) == (3, 0, 1, NOW + 5)
+    assert (run.ref.attempt, run.sends, run.sent_at) == (3, 1, NOW + 6)
+    assert step(again, BackoffOver("1.0"), NOW + 7) == (again, [])
     assert step(after(once_lost, finished("1.0")), ToolFailed("1.0"), NOW)[1] == []
+
+
+def test_the_pause_before_a_new_attempt_doubles_with_every_failure_up_to_half_a_minute() -> None:
+    paused = awaiting_calls(run_python()).model_copy(update={"paused_s": 100.0})
+    runs = [after(paused, ToolFailed("1.0", failures), now=NOW).out[0] for failures in (1, 2, 3, 9, 10)]
+    waits = [round((run.retry_at or 0) + 100 - NOW, 3) for run in runs]
+    assert waits == [0.1, 0.2, 0.4, 25.6, 30.0]
+
+
+def test_what_backs_off_holds_no_place_is_not_sent_while_it_is_paused_and_ends_with_its_conversation() -> None:
+    resting = after(awaiting_calls(run_python("a"), run_python("b")), ToolFailed("1.0"))
+    assert ([run.key for run in resting.with_workers], resting.unsent) == (["1.1"], ())
+    stopped = after(resting, Paused())
+    assert step(stopped, BackoffOver("1.0"), NOW) == (stopped, [])
+    assert [run.key for run in after(stopped, Resumed(), BackoffOver("1.0")).with_workers] == ["1.0", "1.1"]
+    assert {run.status for run in after(resting, CancelRequested()).runs} == {"cancelled"}
 
 
 def test_a_call_that_nobody_started_is_sent_again_as_the_same_attempt() -> None:

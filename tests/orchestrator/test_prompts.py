@@ -1,7 +1,8 @@
 """What a conversation starts with."""
 
 from skillfleet.conversations.messages import transcript_problem
-from skillfleet.llm.prompts import opening, system_prompt
+from skillfleet.llm.prompts import opening, subagent_prompt, system_prompt, users_own
+from skillfleet.tools.own import MESSAGING, SPAWNING
 from skillfleet_workers.wire.contract import TASKS
 
 
@@ -24,3 +25,17 @@ def test_an_opening_is_a_valid_transcript() -> None:
     assert [message.role for message in messages] == ["system", "user"]
     assert messages[1].content == "What is 6 * 7?"
     assert transcript_problem(messages) is None
+
+
+def test_subagents_and_messages_are_explained_where_they_are_offered_and_nowhere_else() -> None:
+    told, plain = system_prompt("Be short.", subagents=True), system_prompt("Be short.")
+    explained = {own.tool for own in (*SPAWNING, *MESSAGING) if own.tool in told}
+    assert explained >= {"await_subagents", "send_message", "publish", "receive_messages"}
+    assert not [own.tool for own in (*SPAWNING, *MESSAGING) if own.tool in plain]
+    assert users_own(told) == users_own(plain) == "Be short."
+
+
+def test_a_subagent_is_told_who_it_is_and_whose() -> None:
+    told = subagent_prompt("scout", "c1-1-0", "c1")
+    assert "'scout'" in told and "c1-1-0" in told and "c1;" in told
+    assert "''" not in subagent_prompt("", "c1-1-0", "c1")

@@ -15,6 +15,7 @@ from skillfleet.errors import BadRequestError
 from skillfleet.events import Entry
 from skillfleet.llm.base import Hear, ModelReply, ModelRequest, deaf
 from skillfleet.recorder import recorded
+from skillfleet.subagents.models import ChildRun
 
 SCHEMA = {"type": "object", "required": ["n"]}
 
@@ -59,9 +60,10 @@ def test_what_is_not_recorded_tells_nothing_of_it() -> None:
 def test_children_are_recorded_by_the_calls_that_began_them() -> None:
     spec = make_spec(created_at=NOW).model_copy(update={"record": True})
     begun = after(Conversation.begun(spec), Submitted(), asks(call("skill", name="lab")), finished("1.0"), says("42"))
-    (run,) = begun.runs
-    parent = begun.model_copy(update={"runs": (run.model_copy(update={"child": "c1-1-0"}),)})
-    child = parent.model_copy(update={"spec": spec.model_copy(update={"id": "c1-1-0"}), "runs": ()})
+    ended, cancelled = ChildRun(key="1.0", id="c1-1-0", status="completed"), ChildRun(key="1.1", id="c1-1-1")
+    unbegun = ChildRun(key="1.2", id="c1-1-2", status="cancelled", unwanted=True)
+    parent = begun.model_copy(update={"children": (ended, cancelled.left(), unbegun)})
+    child = begun.model_copy(update={"spec": spec.model_copy(update={"id": "c1-1-0"}), "runs": ()})
     told = [Entry(1, NOW, "recorded", {"turn": 1, "messages": 2, "system": "Be brief."})]
     kept = recorded("c1", {"c1": parent, "c1-1-0": child}.__getitem__, lambda name: told)
     assert {key: one.id for key, one in kept.children.items()} == {"1.0": "c1-1-0"}

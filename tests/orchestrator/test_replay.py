@@ -184,7 +184,7 @@ def test_a_child_of_a_replayed_conversation_plays_what_was_recorded_of_that_call
     def played(index: int) -> dict[str, Any] | None:
         ref = CallRef(conversation_id="c1", turn=1, index=index)
         run = ToolRun(ref=ref, tool_call_id="a", name="skill", governing=Governing(skill="lab", model="wish"))
-        made = child_spec(parent, run, "Do it.", (), NOW)
+        made = child_spec(parent, run, "Do it.", (), parent.spec.limits)
         assert made.model == "replay:r.json"
         return made.script
 

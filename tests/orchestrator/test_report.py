@@ -13,6 +13,7 @@ from tests.conversation_steps import (
 )
 
 from skillfleet.conversations.report import report
+from skillfleet.subagents.models import ChildRun
 
 
 def test_a_report_of_an_ended_conversation_says_what_it_came_to() -> None:
@@ -42,5 +43,14 @@ def test_a_report_is_plain_json() -> None:
     assert set(as_json) == {
         "id", "parent_id", "status", "answer", "error", "turns", "tool_calls", "usage", "elapsed_ms",
         "dropped_results", "tenant", "priority", "snapshot", "skills", "artifacts", "data", "divergences",
-        "limits", "waiting_for",
+        "limits", "waiting_for", "subagents",
     }  # fmt: skip
+
+
+def test_a_report_tells_of_subagents_whether_they_have_ended_and_what_they_came_to() -> None:
+    ended = ChildRun(key="1.0", id="c1-1-0", name="scout", status="completed", shown="Found\n42. " * 100)
+    children = (ended, ChildRun(key="1.1", id="c1-1-1"), ChildRun(key="1.2", id="c1-1-2", unwanted=True))
+    told = report(awaiting_model().model_copy(update={"children": children}), NOW).subagents
+    assert [one.status for one in told] == ["completed", None, "cancelled"]
+    assert (told[0].agent_id, told[0].call, told[0].name) == ("c1-1-0", "1.0", "scout")
+    assert told[0].result.startswith("Found 42. Found") and len(told[0].result) == 200

@@ -17,6 +17,7 @@ from tests.conversation_steps import (
 from skillfleet.conversations.driver import IDLE_S
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import (
+    BackoffOver,
     CancelRequested,
     DeadlinePassed,
     Event,
@@ -135,11 +136,16 @@ def test_a_call_that_may_still_wait_in_its_queue_is_sent_again_much_later() -> N
     assert seen(calling, sent, now=NOW + RESEND_CAP_S) == [ToolUnstarted("1.0")]
 
 
-def test_a_failure_is_found_once_and_its_next_attempt_waits_for_its_own_start() -> None:
-    failed = {"1.0": replace(started(), failed=1, failures=1)}
+def test_a_failure_is_found_once_and_its_next_attempt_waits_for_its_time_and_then_for_its_own_start() -> None:
+    failed = {"1.0": replace(started(), failed=1, failures=2)}
     calling = awaiting_calls(list_skills())
-    assert seen(calling, failed, now=LATER + LOST_AFTER_S) == [ToolFailed("1.0")]
-    second = after(calling, ToolFailed("1.0"), now=NOW)
+    assert seen(calling, failed, now=LATER + LOST_AFTER_S) == [ToolFailed("1.0", 2)]
+    resting = after(calling, ToolFailed("1.0", 2), now=NOW)
+    at = next_due(resting, failed, Sight(NOW))
+    assert at is not None and at == pytest.approx(NOW + 0.2)
+    assert seen(resting, failed, now=NOW + 0.1, queue_empty=True) == []
+    assert seen(resting, failed, now=at, queue_empty=True) == [BackoffOver("1.0")]
+    second = after(resting, BackoffOver("1.0"), now=NOW)
     assert seen(second, failed, now=NOW + 1, queue_empty=True) == []
 
 

@@ -1,48 +1,25 @@
 """What must hold after each step, and what at the end: told from the stream and from what was really done."""
 
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 from skillfleet.conversations.budgets import calls_made, closing_message
+from skillfleet.conversations.ledger import Claim
 from skillfleet.conversations.lost_calls import MAX_STARTS
-from skillfleet.conversations.memory_store import MemoryStore
-from skillfleet.conversations.messages import Message, transcript_problem
-from skillfleet.conversations.models import TERMINAL, Conversation
+from skillfleet.conversations.memory_store import Kept, MemoryStore
+from skillfleet.conversations.messages import transcript_problem
+from skillfleet.conversations.models import Conversation
 from skillfleet.events import Entry
 from skillfleet_workers.wire.contract import CallRef
 
+from .families import FAMILY_TOOLS
+from .kinship import Kinship
+from .post import PostOffice
+from .record import Record
 from .stories import PARALLEL, REPLY_TOKENS, RETRIES, undisturbed
 from .violations import claim_that
 
 Answer = TypeVar("Answer")
-
-
-@dataclass
-class Record:
-    """One accepted conversation, as its stream tells it."""
-
-    seen: int = 0
-    status: str = "queued"
-    messages: tuple[Message, ...] = ()
-    starts: Counter[str] = field(default_factory=Counter)
-    results: Counter[str] = field(default_factory=Counter)
-    begun: Counter[str] = field(default_factory=Counter)
-    ended: Counter[str] = field(default_factory=Counter)
-    """Of its children, by the call that they work on."""
-    ran: Counter[str] = field(default_factory=Counter)
-    """How often a worker really began to run the call."""
-    asked: int = 0
-    """How many model replies were paid for."""
-    holder: int | None = None
-    """The fence of who may write."""
-    asking: set[str] = field(default_factory=set)
-    """Its calls that wait for a person's word."""
-    heard: Counter[str] = field(default_factory=Counter)
-    denied: set[str] = field(default_factory=set)
-    paused: bool = False
-    cancelled: bool = False
 
 
 class Invariants:
@@ -50,11 +27,14 @@ class Invariants:
         self._store, self.room = store, room
         self.records: dict[str, Record] = {}
         self.open: set[str] = set()
+        self.post = PostOffice(store)
+        self.kinship = Kinship(store, lambda name: self.records[name].paused)
 
     def accepted(self, name: str) -> None:
         if name not in self.records:
             self.records[name] = Record()
             self.open.add(name)
+            self.kinship.accepted(name)
         self.look(name)
 
     def look(self, name: str) -> None:
@@ -75,7 +55,7 @@ class Invariants:
         claim_that((problem is not None) == waits, "6: every call has its one tool message", (name, problem))
         if position.terminal:
             self.open.discard(name)
-            self._look_at_children(position)
+        self.kinship.look(position)
         for run in position.runs:
             claim_that(record.starts[run.key] <= run.ref.attempt, "3: starts <= attempts", (name, run.key))
 
@@ -83,12 +63,6 @@ class Invariants:
         """It waits until an orchestrator has seen the last word."""
         unseen = position.status == "waiting" and bool(position.with_persons)
         return "waiting" if record.status == "running" and (record.asking or unseen) else record.status
-
-    def _look_at_children(self, position: Conversation) -> None:
-        for run in position.runs:
-            child = self._store.find(run.child)
-            ends = child is None or child.cancel or child.position.terminal
-            claim_that(ends, "nothing goes on for what has ended", (position.id, run.child))
 
     def _look_at_places(self, position: Conversation) -> None:
         """Nothing leaks a place in the tool queue, nor waits for one in vain."""
@@ -116,11 +90,13 @@ class Invariants:
         assert kept is not None
         if record.holder == fence:
             claim_that(kept.position.turn == turn - 1, "10: a recorded turn is not paid twice", (name, turn))
+            self.kinship.asked(name, fence)
 
-    def claimed(self, name: str, fence: int) -> None:
-        record = self.records[name]
-        claim_that(record.holder is None or fence > record.holder, "5: fences grow", (name, fence))
-        record.holder = fence
+    def claimed(self, claim: Claim) -> None:
+        name, record = claim.conversation.id, self.records[claim.conversation.id]
+        claim_that(record.holder is None or claim.fence > record.holder, "5: fences grow", (name, claim.fence))
+        record.holder, record.claimed_at, record.sent_then = claim.fence, claim.now, self.post.sent
+        self.kinship.claimed(claim)
         self.look(name)
 
     def written(
@@ -129,49 +105,31 @@ class Invariants:
         """5: only who holds the newest fence changes anything."""
         record, kept = self.records[name], self._store.find(name)
         assert kept is not None
-        before = (len(kept.entries), kept.position, self._store.due.get(name), kept.fence, name in self._store.ready)
+        before, seen, position = self._state(kept), len(kept.entries), kept.position
         done = write()
-        now = (len(kept.entries), kept.position, self._store.due.get(name), kept.fence, name in self._store.ready)
         if record.holder != fence:
-            claim_that(not done and before == now, "5: a stale write changes nothing", (name, fence))
+            claim_that(not done and before == self._state(kept), "5: a stale write changes nothing", (name, fence))
         elif lets_go(bool(done)):
             record.holder = None
         self.look(name)
+        if done:
+            self.post.looked(position, kept, kept.entries[seen:], record.sent_then)
         return done
 
+    def _state(self, kept: Kept) -> tuple[object, ...]:
+        """All of it that a write may change."""
+        name, store = kept.position.id, self._store
+        mailbox = tuple(kept.mailbox)
+        return len(kept.entries), kept.position, mailbox, store.due.get(name), kept.fence, name in store.ready
+
     def _fold(self, name: str, record: Record, entry: Entry) -> None:
-        record.seen += 1
-        claim_that(entry.seq == record.seen, "4: no gap", (name, entry))
-        claim_that(record.status not in TERMINAL, "1: nothing after the terminal event", (name, entry))
-        key = entry.data.get("key", "")
-        if entry.type == "message":
-            record.messages += (Message.model_validate(entry.data),)
-        elif entry.type == "turn":
-            record.status = "running"
-            record.asking.clear()  # who was waited for in vain is waited for no more
-        elif entry.type in ("paused", "resumed"):
-            record.status = "paused" if entry.type == "paused" else "running"
-        elif entry.type == "started":
-            record.starts[key] += 1
-            claim_that(not record.cancelled, "7: once it is cancelled no call starts", (name, key))
-            claim_that(key not in record.asking | record.denied, "no call starts without its leave", (name, key))
-            claim_that(not record.paused, "while it is paused no call starts", (name, key))
-        elif entry.type == "result":
-            record.results[key] += 1
-            claim_that(record.results[key] == 1, "3: one recorded result a call", (name, key))
-        elif entry.type == "asked":
-            record.asking.add(key)
-        elif entry.type == "decided":
-            record.heard[key] += 1
-            claim_that(record.heard[key] == 1 and key in record.asking, "one word on what was asked", (name, entry))
-            record.asking.discard(key)
-            record.denied |= {key} if entry.data["verdict"] == "denied" else set()
-        elif entry.type == "child":
-            told = record.begun if entry.data["status"] == "queued" else record.ended
-            told[key] += 1
-            claim_that(told[key] == 1, "a child begins once, and ends once", (name, entry))
-        elif entry.type == "ended":
-            record.status = entry.data["status"]
+        record.fold(name, entry)
+        if entry.type == "started":
+            self.kinship.started(name, entry.data["key"])
+        elif entry.type == "sent":
+            self.post.told_by_system(entry)
+        elif entry.type == "handed":
+            self.post.hand(name, entry, record.claimed_at)
 
     def at_end(self, name: str, ended: Conversation, seen: list[Entry], disturbances: float) -> None:
         """1, 9, 10 and 12 of one conversation, when all is over."""
@@ -185,6 +143,8 @@ class Invariants:
         cut = ended.closing is not None and ended.closing.code in BY_THE_CLOCK
         paid = record.asked - ended.turn - (ended.status in ("failed", "expired", "cancelled")) - cut
         claim_that(paid <= disturbances, "10: what is paid in vain", (name, record.asked, ended.turn))
+        self.kinship.at_end(ended)
+        self.post.at_end(name, ended, seen)
         _same_transcript(ended)
 
 
@@ -192,12 +152,16 @@ BY_THE_CLOCK = ("timeout", "no_answer_from_person")
 """Limits that an undisturbed run may keep."""
 
 
+BY_CHILDREN = ('"max_children"', '"no_budget_left"')
+"""What a call is refused with that may be made when others have ended."""
+
+
 def _look_at_budgets(position: Conversation) -> None:
     limits, closing = position.spec.limits, position.closing is not None
     claim_that(position.turn <= limits.max_turns + closing, "10: one turn beyond the limit", position.id)
     calls = limits.max_tool_calls
     claim_that(calls is None or calls_made(position) <= calls, "10: no call beyond the limit", position.id)
-    own = position.usage.output_tokens - sum(run.child_usage.output_tokens for run in position.runs)
+    own = position.usage.output_tokens - sum(child.usage.output_tokens for child in position.children)
     most = limits.max_output_tokens
     claim_that(
         most is None or own < most + REPLY_TOKENS * (1 + closing), "10: cost <= budget + one turn", position.id
@@ -214,9 +178,11 @@ def _same_transcript(ended: Conversation) -> None:
     fates = {run.tool_call_id: run.status for run in ended.runs}
     for told, expected in zip(ended.messages, calm.messages, strict=False):
         excused = told.role == "tool" and fates[told.tool_call_id or ""] in ("lost", "cancelled")
+        excused |= told.role == "tool" and told.name in FAMILY_TOOLS
         # A parent that was paused has more time than the child that it waits for.
         excused |= told.role == "tool" and '"child_expired"' in (told.content or "")
-        if told == cut or (excused and budget and told != expected):
+        excused |= told.role == "tool" and any(code in f"{told.content}{expected.content}" for code in BY_CHILDREN)
+        if told == cut or (budget and told != expected and (excused or ended.spec.subagents)):
             return  # what it was spared, or its child was, is there for the next turns
         same = told == expected or (excused and told.tool_call_id == expected.tool_call_id)
         claim_that(same, "9: the transcript of an undisturbed run", (ended.id, told, expected))

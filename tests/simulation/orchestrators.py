@@ -11,11 +11,13 @@ from skillfleet.conversations.driver import IDLE_S, Driver
 from skillfleet.conversations.ledger import LEASE_S, Accepted, Claim, Ledger, Nothing, Written
 from skillfleet.conversations.limits import Problem
 from skillfleet.conversations.memory_ledger import MemoryLedger
-from skillfleet.conversations.models import Conversation, ConversationSpec
+from skillfleet.conversations.models import Conversation, ConversationSpec, Status
 from skillfleet.conversations.runs import ToolRun
 from skillfleet.conversations.schedule import LEAST_ROOMS, Rooms
 from skillfleet.events import Told
 from skillfleet.llm.base import Hear, ModelReply, ModelRequest, deaf
+from skillfleet.subagents.mailbox import AgentMessage, Delivered
+from skillfleet_workers.wire.contract import CallRef
 
 from .place import Place
 from .stories import PARALLEL, written_reply
@@ -51,8 +53,11 @@ class SimulatedLedger(MemoryLedger):
             found = self._inner.claim(only, rooms)
             if isinstance(found, Claim):
                 self._note(f"claims {found.conversation.id} with fence {found.fence}")
+                # Where redis is slow, a lease may be over before its holder comes to renew it.
+                lapsed = self._place.invariants.records[found.conversation.id].holder is not None
+                self._place.disturbances += lapsed and self._place.weather.slow > 0
                 self._place.store.ready.served(found.conversation.id)
-                self._place.invariants.claimed(found.conversation.id, found.fence)
+                self._place.invariants.claimed(found)
             return found
 
         return self._place.reach(self._process, "claim", act)
@@ -65,12 +70,13 @@ class SimulatedLedger(MemoryLedger):
         due: float | None,
         sends: Sequence[ToolRun] = (),
         rooms: Rooms = LEAST_ROOMS,
+        taken: Sequence[str] = (),
     ) -> Written | None:
         def act() -> Written | None:
             done = self._place.invariants.written(
                 after.id,
                 fence,
-                partial(self._inner.commit, fence, after, told, due, sends, rooms),
+                partial(self._inner.commit, fence, after, told, due, sends, rooms, taken),
                 lets_go=lambda done: after.terminal or due is not None or not done,
             )
             what = ", ".join(kind for kind, _ in told) or "nothing"
@@ -78,6 +84,27 @@ class SimulatedLedger(MemoryLedger):
             return done
 
         return self._place.reach(self._process, f"commit {after.id}", act)
+
+    def deliver(self, message: AgentMessage, root: str, call: CallRef | None = None) -> Delivered:
+        def act() -> Delivered:
+            became = self._inner.deliver(message, root, call)
+            self._note(f"delivers {message.message_id} of {message.sender_id}: {became.refused or became.to}")
+            self._place.invariants.post.delivered(message, root, became)
+            return became
+
+        return self._place.reach(self._process, f"deliver for {message.sender_id}", act)
+
+    def subscribe(self, conversation_id: str, pattern: str, root: str, call: CallRef | None = None) -> Delivered:
+        def act() -> Delivered:
+            became = self._inner.subscribe(conversation_id, pattern, root, call)
+            self._note(f"subscribes {conversation_id} to {pattern}: {became.refused or 'done'}")
+            self._place.invariants.post.subscribed(conversation_id, pattern, became)
+            return became
+
+        return self._place.reach(self._process, f"subscribe {conversation_id}", act)
+
+    def states(self, conversation_ids: Sequence[str]) -> dict[str, Status]:
+        return self._place.reach(self._process, "read states", partial(self._inner.states, conversation_ids))
 
     def awake_s(self) -> float:
         return self._inner.awake_s()
@@ -158,7 +185,7 @@ class Orchestrator:
         def clock() -> float:
             return place.world.now - started
 
-        asking = Asking(partial(SimulatedModel, self), clock=clock)
+        asking = Asking(partial(SimulatedModel, self), clock=clock, states=self._ledger.states)
         self.driver = driver(self._ledger, asking, self, slots=place.slots, clock=clock, parallel_calls=PARALLEL)
         self.driver.make_room()
         self.process.spawn(self._run)

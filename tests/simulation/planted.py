@@ -13,6 +13,7 @@ from skillfleet.conversations.runs import Decision, ToolRun
 from skillfleet.conversations.schedule import LEAST_ROOMS, Rooms, Sight
 from skillfleet.events import Told
 
+from .planted_in_families import PLANTED_IN_FAMILIES
 from .run import Bug
 
 
@@ -75,11 +76,12 @@ class SecretiveLedger(MemoryLedger):
         due: float | None,
         sends: Sequence[ToolRun] = (),
         rooms: Rooms = LEAST_ROOMS,
+        taken: Sequence[str] = (),
     ) -> Written | None:
         if after.terminal:
             spec = after.spec.model_copy(update={"parent_call": ""})
             after = after.model_copy(update={"spec": spec})
-        return super().commit(fence, after, told, due, sends, rooms)
+        return super().commit(fence, after, told, due, sends, rooms, taken)
 
 
 class OrphaningLedger(MemoryLedger):
@@ -93,11 +95,20 @@ class OrphaningLedger(MemoryLedger):
         due: float | None,
         sends: Sequence[ToolRun] = (),
         rooms: Rooms = LEAST_ROOMS,
+        taken: Sequence[str] = (),
     ) -> Written | None:
-        kept = self._held(after.id, fence)
-        if kept is not None and after.terminal:
-            kept.calls = {key: replace(record, begun="") for key, record in kept.calls.items()}
-        return super().commit(fence, after, told, due, sends, rooms)
+        if after.terminal:
+            _forget_children(self._held(after.id, fence))
+        return super().commit(fence, after, told, due, sends, rooms, taken)
+
+    def cancel(self, conversation_id: str) -> bool:
+        _forget_children(self._store.find(conversation_id))
+        return super().cancel(conversation_id)
+
+
+def _forget_children(kept: Kept | None) -> None:
+    if kept is not None:
+        kept.calls = {key: replace(record, begun="") for key, record in kept.calls.items()}
 
 
 class FickleLedger(MemoryLedger):
@@ -118,4 +129,5 @@ PLANTED = {
     "the end of a child is lost": Bug(ledger=SecretiveLedger),
     "a child outlives its parent": Bug(ledger=OrphaningLedger),
     "the last word of a person counts": Bug(ledger=FickleLedger),
+    **PLANTED_IN_FAMILIES,
 }

@@ -21,8 +21,9 @@ from .workers import Worker
 from .world import EPOCH, World
 
 TROUBLE_S = 60.0
-RECOVERY_S = 400.0
-"""After the trouble: leases, silent workers, then what is left of a conversation, each late hint included."""
+RECOVERY_S = 800.0
+"""After the trouble: leases, silent workers, then what is left of a tree whose calls kill its only worker, each late
+hint included."""
 GRACE_S = 5.0
 """For workers to learn that a conversation has ended."""
 

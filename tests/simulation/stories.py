@@ -11,6 +11,8 @@ from zlib import crc32
 from tests.conversation_steps import make_spec
 from tests.forked_skills import RESEARCH
 
+from skillfleet.conversations.ending import close_turn
+from skillfleet.conversations.ending import replace as with_run
 from skillfleet.conversations.engine import step
 from skillfleet.conversations.limits import Limits, Problem, Usage
 from skillfleet.conversations.messages import Message
@@ -30,9 +32,11 @@ from skillfleet.llm.base import ModelReply
 from skillfleet.llm.openai_reply import read_reply
 from skillfleet.subagents.fork import outcome
 from skillfleet.tools.definitions import definition
-from skillfleet.tools.own import ASK_USER
+from skillfleet.tools.own import ASK_USER, MESSAGING, SPAWNING
 from skillfleet.tools.permission import read_rules
 from skillfleet_workers.wire.contract import CallRef, Effects, Governing
+
+from .families import FAMILY_TOOLS, GENERATIONS, Family, for_whom
 
 PATIENT_S = 7 * 86400.0
 POISON = "os.kill(os.getppid(), 9)"
@@ -42,6 +46,12 @@ FORKING = ("research", "review")
 TENANTS = ("ann", "ann", "bob", "cy")
 PARALLEL = 3
 """Most calls of a conversation that are out at once."""
+FAMILIES = 0.5
+"""How likely a conversation may have subagents, and"""
+FAMILIAR = 0.6
+"""a call of it is about them, and"""
+LISTENING = 0.7
+"""it waits for messages before it answers."""
 REPLY_TOKENS = 5
 """Of each reply of a model."""
 RETRIES = 1
@@ -60,10 +70,11 @@ class Story:
     paused_at: float | None
 
 
-@lru_cache(maxsize=1)
-def _blank() -> ConversationSpec:
+@lru_cache(maxsize=2)
+def _blank(*, family: bool) -> ConversationSpec:
     blank = make_spec("blank", timeout_s=PATIENT_S)
-    return blank.model_copy(update={"tools": (*blank.tools, definition(ASK_USER))})
+    own = (ASK_USER, *(SPAWNING + MESSAGING if family else ()))
+    return blank.model_copy(update={"tools": (*blank.tools, *map(definition, own)), "subagents": family})
 
 
 def tell_stories(random: Random, span_s: float) -> list[Story]:
@@ -75,11 +86,17 @@ def tell_stories(random: Random, span_s: float) -> list[Story]:
 
 
 def tell_story(number: int, random: Random, span_s: float) -> Story:
-    replies = _replies(random, random.choice([0, 1, 1, 2, 2, 3, 4]), f"answer {number}", forking=0.25)
-    children = {
-        skill: _replies(random, random.choice([0, 1, 1, 2]), f"what {skill} brought", forking=0.1)
-        for skill in FORKING
-    }
+    family = random.random() < FAMILIES
+    turns = random.choice([0, 1, 1, 2, 2, 3, 4]) + 2 * family
+    replies = _replies(random, turns, f"answer {number}", forking=0.25, family=Family(0) if family else None)
+    children = {}
+    for skill in FORKING:
+        own = Family(1) if family else None
+        turns = random.choice([0, 1, 1, 2])
+        children[skill] = _replies(random, turns, f"what {skill} brought", forking=0.1, family=own)
+    for depth, name in enumerate(GENERATIONS if family else (), start=1):
+        turns = random.choice([0, 1, 2, 3])
+        children[name] = _replies(random, turns, f"what {name} says", forking=0.05, family=Family(depth))
     script = {"replies": replies, "children": children}
     hurried = random.random() < 0.15
     limits = Limits(
@@ -88,23 +105,30 @@ def tell_story(number: int, random: Random, span_s: float) -> Story:
         max_tool_calls=random.choice([0, 1, 3, 6]) if random.random() < 0.1 else None,
         max_output_tokens=REPLY_TOKENS * random.choice([1, 2, 4]) if random.random() < 0.1 else None,
         wait_s=random.uniform(1, span_s) if random.random() < 0.1 else PATIENT_S,
+        max_children=random.choice([0, 1, 2]) if random.random() < 0.1 else 10,
     )
     asked: dict[str, Any] = {"id": f"c{number}", "idempotency_key": f"key {number}"}
     asked |= {"tenant": random.choice(TENANTS), "priority": random.choice([1, 5, 5, 10])}
     asked["rules"] = read_rules(random.choice(POLICIES) if random.random() < 0.3 else "")
-    spec = _blank().model_copy(update={**asked, "script": script, "limits": limits})
+    spec = _blank(family=family).model_copy(update={**asked, "script": script, "limits": limits})
     at = random.uniform(0, span_s / 2)
     cancelled_at, paused_at = (at + random.uniform(0, span_s / 2) if random.random() < 0.15 else None for _ in "cp")
     return Story(spec, at, cancelled_at, paused_at)
 
 
-def _replies(random: Random, turns: int, answer: str, *, forking: float) -> list[dict[str, Any]]:
-    """`forking`: how likely a call begins a child conversation."""
+def _replies(
+    random: Random, turns: int, answer: str, *, forking: float, family: Family | None = None
+) -> list[dict[str, Any]]:
+    """`forking`: how likely a call activates a skill that a child conversation carries out."""
     last: dict[str, Any] = {"fails": True} if random.random() < 0.1 else {"text": answer}
-    return [*(_calling(random, turn, forking) for turn in range(turns)), last]
+    said = [_calling(random, turn, forking, family) for turn in range(turns)]
+    if family is not None and random.random() < LISTENING:
+        name, arguments = family.listen(random)
+        said.append({"calls": [{"id": None, "function": {"name": name, "arguments": arguments}}]})
+    return [*said, last]
 
 
-def _calling(random: Random, turn: int, forking: float) -> dict[str, Any]:
+def _calling(random: Random, turn: int, forking: float, family: Family | None) -> dict[str, Any]:
     repeats = random.random() < 0.2
     calls = []
     for index in range(random.choice([1, 1, 2, 3]) if random.random() < 0.9 else 2 * PARALLEL + 1):
@@ -130,6 +154,8 @@ def _calling(random: Random, turn: int, forking: float) -> dict[str, Any]:
         )
         if random.random() < forking:
             name, arguments = "skill", json.dumps({"name": random.choice(FORKING), "arguments": f"{turn}, {index}"})
+        elif family is not None and random.random() < FAMILIAR:
+            name, arguments = family.call(random, turn, index)
         calls.append({"id": "call_1" if repeats else None, "function": {"name": name, "arguments": arguments}})
     return {"calls": calls}
 
@@ -156,11 +182,19 @@ def written_reply(spec: ConversationSpec, messages: tuple[Message, ...]) -> Mode
     written = spec.script["replies"][turn]
     if "fails" in written:
         return OUTAGE
-    message = {"content": written.get("text"), "tool_calls": written.get("calls")}
+    calls = [_as_said(spec, call) for call in written.get("calls", ())]
+    message = {"content": written.get("text"), "tool_calls": calls or None}
     usage = {"prompt_tokens": 10, "completion_tokens": REPLY_TOKENS}
     reply = read_reply(json.dumps({"choices": [{"message": message}], "usage": usage}).encode(), messages)
     assert isinstance(reply, ModelReply), reply
     return reply
+
+
+def _as_said(spec: ConversationSpec, call: dict[str, Any]) -> dict[str, Any]:
+    name, arguments = call["function"]["name"], call["function"]["arguments"]
+    if name not in FAMILY_TOOLS:
+        return call
+    return {**call, "function": {"name": name, "arguments": for_whom(spec, arguments)}}
 
 
 def word_on(run: ToolRun) -> Decision:
@@ -186,6 +220,9 @@ def undisturbed(spec: ConversationSpec) -> Conversation:
             if run.asks:
                 conversation, _ = step(conversation, Decided(run.key, word_on(run)), spec.created_at)
                 continue
+            if run.own:
+                conversation = _brought(conversation, run, spec.created_at)
+                continue
             shown, governing = shown_for(run.ref, run.request), told_governing(run.request)
             done = ToolFinished(run.key, "succeeded", shown, "w", governing=governing)
             conversation, effects = step(conversation, done, spec.created_at)
@@ -197,6 +234,14 @@ def undisturbed(spec: ConversationSpec) -> Conversation:
         if conversation.terminal:
             return conversation
     raise AssertionError("the script has no end")
+
+
+def _brought(conversation: Conversation, run: ToolRun, now: float) -> Conversation:
+    """What it brings depends on when others speak and end, and is not looked at."""
+    moved = with_run(conversation, run.model_copy(update={"status": "succeeded", "shown": "?", "awaits": ()}))
+    awaited = tuple(child for child in moved.children if child.key in moved.awaited)
+    moved = moved.model_copy(update={"children": awaited})
+    return moved if moved.out else close_turn(moved, now)[0]
 
 
 def _undisturbed_events(spec: ConversationSpec) -> Iterator[Any]:

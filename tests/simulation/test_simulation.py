@@ -61,7 +61,8 @@ def test_where_nothing_goes_wrong_nothing_is_refused_lost_or_done_twice() -> Non
         outcome = simulate(seed, weather=CALM)
         assert outcome.violation is None
         stopped = set(re.findall(r"(?:cancels|pauses) (c\d+)", outcome.trace))
-        odd = re.findall(r"commits (c\d+)\S* .*(?:refused|duplicate)", outcome.trace)
+        # Of subagents some are ended, with their parent or by it, while their models think.
+        odd = re.findall(r"commits (c\d+)(?: with|\.).*(?:refused|duplicate)", outcome.trace)
         assert not set(odd) - stopped
 
 

@@ -23,7 +23,7 @@ from skillfleet_workers.runtimes.isolation import sandbox_trouble
 ROOT = Path(__file__).parents[2]
 REPORT = {
     "id", "parent_id", "status", "answer", "error", "turns", "tool_calls", "usage", "elapsed_ms", "dropped_results",
-    "snapshot", "waiting_for", "data", "divergences", "limits", "skills", "artifacts",
+    "snapshot", "waiting_for", "data", "divergences", "limits", "skills", "artifacts", "subagents",
     "tenant", "priority",
 }  # fmt: skip
 USAGE = {"input_tokens", "output_tokens", "cached_input_tokens", "cache_write_tokens", "cost"}
@@ -141,7 +141,10 @@ def test_version_and_help_tell_what_a_script_must_know(place: Place) -> None:
     told = place.cli("--help")
     assert told.returncode == 0
     words = " ".join(told.stdout.split())
-    assert "0 answered; 1 failed or cancelled; 2 usage or settings; 3 no broker, fleet or artifact store" in words
+    assert (
+        "0 answered; 1 failed or cancelled; 2 usage or settings; 3 no broker, fleet, artifact store or history"
+        in words
+    )
     for command in ("submit", "follow", "status", "result", "list", "cancel", "up", "worker", "doctor"):
         assert command in words
 

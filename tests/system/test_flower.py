@@ -55,7 +55,7 @@ def watched(place: Place) -> Iterator[Watched]:
         wait_for(lambda: flower.hears(2) or up.poll() is not None, "flower hears both workers")
         assert up.poll() is None, place.log("up")
         with place.fleet() as fleet:
-            wait_for(lambda: len(fleet.running()) == 3, "the fleet is there")
+            wait_for(lambda: len(fleet.running()) == 4, "the fleet is there")
             report = fleet.result(fleet.submit("Look around.", model=place.script(*CALLS)))
             assert report.answer == "Done."
         yield flower

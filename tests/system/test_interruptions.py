@@ -81,7 +81,7 @@ def test_a_follower_told_to_end_stops_the_redis_that_nobody_else_uses(place: Pla
     up = place.start("up", "--no-flower")
     wait_for(place.socket.exists, "redis is there")
     with place.fleet() as fleet:
-        wait_for(lambda: len(fleet.running()) == 2, "the fleet is there")
+        wait_for(lambda: len(fleet.running()) == 3, "the fleet is there")
         name = fleet.submit("Wait.", model=place.script([holding(held)], "Never said."), detach=True)
     wait_for(held.runs, "the script has started")
     follow = place.start("follow", name)

@@ -25,7 +25,7 @@ def up(place: Place, *, workers: int) -> Iterator[Fleet]:
         wait_for(lambda: place.socket.exists() or running.poll() is not None, "redis runs")
         assert running.poll() is None, place.log("up")
         with place.fleet() as fleet:
-            wait_for(lambda: len(fleet.running()) == 1 + workers, "up has started all of it")
+            wait_for(lambda: len(fleet.running()) == 2 + workers, "up has started all of it")
             yield fleet
     finally:
         code = interrupt(running)
@@ -114,7 +114,7 @@ def test_a_second_ctrl_c_does_not_wait_for_what_runs(place: Place) -> None:
     running = place.start("up", "--no-flower", env={"SKILLFLEET_GRACE_SECONDS": "600"})
     wait_for(place.socket.exists, "redis runs")
     with place.fleet() as fleet:
-        wait_for(lambda: len(fleet.running()) == 2, "up has started all of it")
+        wait_for(lambda: len(fleet.running()) == 3, "up has started all of it")
         name = fleet.submit("Wait.", model=place.script([holding(held)], "Never said."))
         script = started_script(held)
         running.send_signal(signal.SIGINT)

@@ -1,6 +1,6 @@
 """What the JSON Schemas of a skill say of the arguments, the result and the configuration of its scripts (pure)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .runtimes.ndjson import strict_json
@@ -8,14 +8,13 @@ from .skills.errors import ScriptRefusedError
 from .skills.models import Skill
 from .wire.execution import ScriptExecution
 from .wire.json_schemas import Misfit, misfits, schema_trouble
+from .wire.schema_defaults import Schema, with_defaults
 from .wire.shown import short
 
 TOLD_ERRORS = 5
 REASON_CHARS = 200
 MOST_VALUES = 200_000
 """Of arguments, or of a result."""
-
-Schema = Mapping[str, Any]
 
 
 class ArgumentsDoNotFitError(ScriptRefusedError):
@@ -79,13 +78,6 @@ def fitting_result(skill: Skill, run: ScriptExecution) -> ScriptExecution:
         return run
     told = f"standard output does not fit the returns_schema of the skill: {errors}"
     return run.model_copy(update={"status": "protocol_violation", "error": told})
-
-
-def with_defaults(schema: Schema, values: Schema) -> dict[str, Any]:
-    properties = schema.get("properties")
-    known = properties.items() if isinstance(properties, Mapping) else ()
-    defaults = {name: about["default"] for name, about in known if isinstance(about, Mapping) and "default" in about}
-    return {**defaults, **values}
 
 
 def _refused(skill: Skill, name: str, schema: Schema, value: Any) -> str:

@@ -12,15 +12,18 @@ from skillfleet_workers.cli import mount_skills, worker
 
 from .. import __version__
 from . import exits
+from .agents import app as agent
 from .artifacts import artifacts
 from .dead import app as dead
 from .doctor import doctor
 from .evals import evaluate
 from .following import follow, result
+from .history import app as history
+from .messages import app as messages
 from .persons import answer, approve, deny
 from .queries import cancel, list_conversations, pause, resume, status
 from .rules import OrderedCommand
-from .serve import flower, orchestrator, up
+from .serve import archiver, flower, orchestrator, up
 from .submit import fork, retry, submit
 
 app = typer.Typer(
@@ -70,12 +73,16 @@ COMMANDS: dict[str, Callable[..., int | None]] = {
     "up": up,
     "worker": worker,
     "orchestrator": orchestrator,
+    "archiver": archiver,
     "flower": flower,
     "doctor": doctor,
 }
 for name, command in COMMANDS.items():
     app.command(name, cls=OrderedCommand)(command)
+app.add_typer(agent, name="agent")
 app.add_typer(dead, name="dead")
+app.add_typer(history, name="history")
+app.add_typer(messages, name="messages")
 mount_skills(app)
 
 

@@ -91,7 +91,7 @@ class Asker:
             self._forget([place for place in self._open if place[0] == name and place not in waiting])
             for place in waiting.keys() - self._known:
                 self._ask(place, waiting[place])
-            self._look([call.child for call in report.tool_calls if call.child and call.status is None])
+            self._look([child.agent_id for child in report.subagents if child.status is None])
 
     def _forget(self, places: list[Place]) -> None:
         with self._changed:

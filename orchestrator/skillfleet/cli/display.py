@@ -19,6 +19,7 @@ from ..conversations.dead import DeadReport
 from ..conversations.limits import Divergence, Usage
 from ..conversations.report import ArtifactReport, Report
 from ..events import Entry
+from .mail_lines import mail_line
 from .saying import Saying, last_lines, tail
 
 MARKS = {"succeeded": "[green]✓[/]", "tool_error": "[yellow]✗[/]", "lost": "[red]✗[/]"}
@@ -107,6 +108,8 @@ class Watch:
                 self._logged_at = entry.at
             if entry.type == "output":
                 self._output(entry.data, entry.at)
+            if line := mail_line(entry):
+                self._console.print(f"    [dim]· {literal(line)}[/]", soft_wrap=True)
             if self._console.is_terminal:
                 self._saying.see(entry)
         elapsed = time.monotonic() - self._began
@@ -160,7 +163,7 @@ class Watch:
         again = f" [yellow](attempt {data['attempt']})[/]" if data["attempt"] > 1 else ""
         what = f"[cyan]→ {data['key']} {literal(data['name'])}[/]({literal(data['arguments'])}){again}"
         self._console.print(f"  {what}", soft_wrap=True)
-        self._doing = f"waiting for a worker to run {data['name']}"
+        self._doing = data["name"] if data.get("own") else f"waiting for a worker to run {data['name']}"
 
     def _progress(self, data: dict[str, Any]) -> None:
         self._doing = f"{self._names.get(data['key'], 'a call')}: {data['text']}"
@@ -199,10 +202,10 @@ class Watch:
         self._written.pop(data["key"], None)
         mark = MARKS.get(data["status"], "[red]✗[/]")
         name = self._names.get(data["key"]) or data.get("name", "")
-        where = f"{data['ms']:.0f} ms on {literal(data['worker'])}" if data.get("worker") else "refused"
+        where = f" {data['ms']:.0f} ms on {literal(data['worker'])}" if data.get("worker") else ""
         runtime = f", {literal(data['runtime'])}" if data.get("runtime") else ""
         status = "" if data["status"] == "succeeded" else f" {literal(data['status'])}"
-        self._console.print(f"  {mark} {data['key']} {literal(name)}{status} [dim]{where}{runtime}[/]")
+        self._console.print(f"  {mark} {data['key']} {literal(name)}{status}[dim]{where}{runtime}[/]")
         for line in _last_lines(data.get("tail", "")):
             self._console.print(f"    [dim]│ {literal(line)}[/]", soft_wrap=True)
 
@@ -241,12 +244,18 @@ def _used(usage: Usage) -> str:
 
 
 def conversations_table(reports: Sequence[Report]) -> Table:
-    table = Table("id", "status", "turns", "calls", "seconds", "answer", box=None, pad_edge=False)
+    whole = Column("id", no_wrap=True, min_width=max(len(one.id) for one in reports))
+    table = Table(whole, "status", "turns", "calls", "seconds", "answer", box=None, pad_edge=False)
     for one in reports:
         text = one.answer or (one.error.message if one.error else "")
         counts = (str(one.turns), str(len(one.tool_calls)), f"{one.elapsed_ms / 1000:.1f}")
-        table.add_row(*_cells(one.id, one.status, *counts, " ".join(text.split())[:60]))
+        table.add_row(*_cells(one.id, one.status, *counts), one_line(short(text)))
     return table
+
+
+def one_line(text: str) -> Text:
+    """Cut where a table has no more room for it."""
+    return Text(printable(text), no_wrap=True, overflow="ellipsis")
 
 
 def calls_table(report: Report) -> Table:

@@ -12,7 +12,7 @@ from skillfleet_workers.wire.store import ArtifactStore, StoreError
 
 from ..app import known_models
 from ..conversations.limits import Problem
-from ..errors import NoBrokerError
+from ..errors import HistoryError, NoBrokerError
 from ..fleet import Fleet
 from ..llm.provider import readable
 from ..llm.providers import choose
@@ -25,9 +25,9 @@ Line = dict[str, Any]
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="A JSON list on stdout.")] = False) -> int:
-    """Look at redis, the fleet, the model's settings, the artifact store, skills, interpreters and isolation."""
+    """Look at redis, the fleet, the model's settings, files and history, skills, interpreters and isolation."""
     settings = load_settings(OrchestratorSettings)
-    lines = [*_fleet_lines(settings), _model_line(settings), _store_line(settings)]
+    lines = [*_fleet_lines(settings), _model_line(settings), _store_line(settings), _history_line(settings)]
     lines += [finding.model_dump() for finding in host_findings()]
     if as_json:
         print(json.dumps(lines))
@@ -49,6 +49,9 @@ def _fleet_lines(settings: OrchestratorSettings) -> list[Line]:
         if not any(process.role == role for process in living):
             fix = "start one with `skillfleet up`" + ("" if settings.redis_url else "; a lone submit starts its own")
             lines.append(_line(f"{role}s", "none", None, "no fleet is running", fix))
+    if settings.keeps_history and not any(process.role == "archiver" for process in living):
+        fix = "start one with `skillfleet archiver`; until then `skillfleet history` catches up by itself"
+        lines.append(_line("archivers", "none", None, "nobody writes the history", fix))
     return lines
 
 
@@ -75,6 +78,20 @@ def _store_line(settings: OrchestratorSettings) -> Line:
     except StoreError as wrong:
         return _line("files", "artifact store", False, str(wrong))
     return _line("files", "artifact store", True, store.where)
+
+
+def _history_line(settings: OrchestratorSettings) -> Line:
+    # Its database's libraries, which every other command would wait for too.
+    from ..history.database import open_history  # noqa: PLC0415
+
+    if not settings.keeps_history:
+        return _line("files", "history", None, "is off (SKILLFLEET_HISTORY_URL)")
+    try:
+        history = open_history(settings)
+    except (SettingsError, HistoryError) as wrong:
+        return _line("files", "history", False, str(wrong))
+    history.close()
+    return _line("files", "history", True, history.where)
 
 
 def _about(slots: int, isolation: str, skills: tuple[str, ...]) -> str:

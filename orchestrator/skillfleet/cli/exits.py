@@ -16,7 +16,7 @@ from skillfleet_workers.wire.shown import is_text
 from skillfleet_workers.wire.store import StoreError
 
 from ..conversations.report import Report
-from ..errors import BadRequestError, FleetError, NoBrokerError, NoFleetError, UnknownConversationError
+from ..errors import BadRequestError, FleetError, HistoryError, NoBrokerError, NoFleetError, UnknownConversationError
 
 ANSWERED = 0
 FAILED = 1
@@ -27,7 +27,7 @@ INTERRUPTED = 130
 NOBODY_READS = 141
 
 EXIT_CODES = """\
-Exit codes: 0 answered; 1 failed or cancelled; 2 usage or settings; 3 no broker, fleet or artifact store; \
+Exit codes: 0 answered; 1 failed or cancelled; 2 usage or settings; 3 no broker, fleet, artifact store or history; \
 4 expired (a limit was reached); 130 interrupted; 141 nobody reads the output."""
 
 _OF_STATUS = {"completed": ANSWERED, "failed": FAILED, "cancelled": FAILED, "expired": EXPIRED}
@@ -39,6 +39,7 @@ _OF_ERROR: list[tuple[type[Exception], int]] = [
     (NoFleetError, NO_FLEET),
     (redis.RedisError, NO_FLEET),
     (StoreError, NO_FLEET),
+    (HistoryError, NO_FLEET),
     (UnicodeDecodeError, USAGE),
     (FleetError, FAILED),
 ]

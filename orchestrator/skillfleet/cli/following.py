@@ -31,6 +31,15 @@ def result(conversation_id: Id, as_json: Json = False) -> int:
 
 
 def to_the_end(fleet: Fleet, name: str, *, show: bool, as_json: bool) -> int:
+    if not watched(fleet, name, show=show):
+        return INTERRUPTED
+    report = fleet.result(name)
+    _print_report(report, as_json=as_json, show=show)
+    return exit_code(report)
+
+
+def watched(fleet: Fleet, name: str, *, show: bool) -> bool:
+    """To its end; or it was interrupted."""
     try:
         with Watch(quiet=not show) as watch:
             asker = Asker(fleet, name, watch, Terminal.of_user() if show else None)
@@ -39,21 +48,19 @@ def to_the_end(fleet: Fleet, name: str, *, show: bool, as_json: bool) -> int:
                 watch.see(entry)
                 asker.see(entry)
     except KeyboardInterrupt:
-        return _interrupted(fleet, name)
-    report = fleet.result(name)
-    _print_report(report, as_json=as_json, show=show)
-    return exit_code(report)
+        _interrupted(fleet, name)
+        return False
+    return True
 
 
-def _interrupted(fleet: Fleet, name: str) -> int:
+def _interrupted(fleet: Fleet, name: str) -> None:
     """On a fleet of our own the conversation ends with it; a running fleet goes on without us."""
     if not fleet.lone:
         complain(f"detached; {name} goes on: `skillfleet follow {name}`")
-        return INTERRUPTED
+        return
     fleet.cancel(name)
     fleet.result(name)
     complain(f"cancelled {name}")
-    return INTERRUPTED
 
 
 def _print_report(report: Report, *, as_json: bool, show: bool) -> None:

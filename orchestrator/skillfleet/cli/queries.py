@@ -7,15 +7,20 @@ import typer
 from skillfleet_workers.wire.printable import printable
 
 from ..fleet import Fleet
+from .agent_display import agents_table
 from .asking import questions
 from .display import calls_table, conversations_table, ending, literal, print_json, stdout_console
 from .following import Id, Json
 
+MOST_AGENTS = 100
+"""Of a conversation's subagents, those that are shown, the newest."""
+
 
 def status(conversation_id: Id, as_json: Json = False) -> None:
-    """Where a conversation stands, and its tool calls."""
+    """Where a conversation stands, its tool calls, and its subagents."""
     with Fleet() as fleet:
         report = fleet.status(conversation_id)
+        agents = fleet.agents(MOST_AGENTS, parent=conversation_id) if report.subagents and not as_json else ()
     if as_json:
         print_json(report.as_json())
         return
@@ -23,6 +28,8 @@ def status(conversation_id: Id, as_json: Json = False) -> None:
     console.print(ending(report), markup=False)
     if report.tool_calls:
         console.print(calls_table(report))
+    if agents:
+        console.print(agents_table(agents))
     for question in questions(report):
         console.print(literal(question.told))
     if report.answer:

@@ -1,4 +1,4 @@
-"""up, orchestrator, flower: the processes of a fleet."""
+"""up, orchestrator, archiver, flower: the processes of a fleet."""
 
 import logging
 import os
@@ -17,6 +17,7 @@ from skillfleet_workers.wire.celery import make_celery
 from skillfleet_workers.wire.connection import RedisUrls, load_settings
 from skillfleet_workers.wire.fitness import require_fit
 from skillfleet_workers.wire.parent import end_with_parent
+from skillfleet_workers.wire.presence import Presence
 
 from ..app import make_driver, make_ledger, make_presence, preload_provider
 from ..errors import BadRequestError, NoBrokerError
@@ -34,23 +35,50 @@ def orchestrator(
     slots: Annotated[int | None, typer.Option(min=1, max=2000, help="Conversations at once.")] = None,
 ) -> None:
     """Hold conversations with models: claim, ask, send tool calls. Run as many as you like."""
-    end_with_parent()
-    logging.basicConfig(level="INFO", stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
-    logging.getLogger("httpx").setLevel("WARNING")
+    _begin()
     given = {"slots": slots} if slots else {}
     settings = load_settings(OrchestratorSettings, **given)
     ledger = make_ledger(settings)
     presence = make_presence(settings, ledger.client)
     driver = make_driver(settings, ledger)
-    try:
-        require_fit(ledger.client)
-        presence.start()
-    except redis.RedisError as error:
-        raise NoBrokerError(f"cannot use redis at {RedisUrls.of(settings).safe}: {error}") from None
+    _appear(settings, ledger.client, presence)
     preload_provider(settings)
     on_ending(lambda *_: driver.stop())
     driver.run()
     presence.close()
+
+
+def archiver() -> None:
+    """Write what happens to conversations into the history (docs/history.md). One is enough, more do no harm."""
+    # Its database's libraries, which every other command would wait for too.
+    from ..history.archiver import run_archiver  # noqa: PLC0415
+
+    _begin()
+    settings = load_settings(OrchestratorSettings)
+    client, stop = RedisUrls.of(settings).client(), threading.Event()
+    presence = make_presence(settings, client, "archiver")
+    on_ending(lambda *_: stop.set())
+    _appear(settings, client, presence)
+    try:
+        run_archiver(settings, client, stop)
+    finally:
+        presence.close()
+
+
+def _begin() -> None:
+    end_with_parent()
+    logging.basicConfig(level="INFO", stream=sys.stderr, format="%(asctime)s %(levelname)s %(message)s")
+    for name in ("httpx", "alembic"):
+        logging.getLogger(name).setLevel("WARNING")
+
+
+def _appear(settings: OrchestratorSettings, client: redis.Redis, presence: Presence) -> None:
+    """On the fleet."""
+    try:
+        require_fit(client)
+        presence.start()
+    except redis.RedisError as error:
+        raise NoBrokerError(f"cannot use redis at {RedisUrls.of(settings).safe}: {error}") from None
 
 
 def flower(
@@ -69,7 +97,7 @@ def up(
     with_flower: Annotated[bool, typer.Option("--flower/--no-flower", help="Watch it on a page.")] = True,
     flower_port: Annotated[int, typer.Option(min=1, max=65535)] = 5555,
 ) -> int:
-    """A whole fleet in the foreground: redis, an orchestrator, workers, Flower. Ctrl-C ends it."""
+    """A whole fleet in the foreground: redis, an orchestrator, workers, an archiver, Flower. Ctrl-C ends it."""
     settings = load_settings(OrchestratorSettings)
     check_worker_settings()
     if with_flower:
@@ -102,6 +130,8 @@ def _fleet(settings: OrchestratorSettings, workers: int, flower_port: int | None
     fleet = [Child("orchestrator", ("-m", "skillfleet", "orchestrator"), ours)]
     for number in range(1, workers + 1):
         fleet.append(Child(f"worker {number}", ("-m", "skillfleet_workers", "worker"), without_keys))
+    if settings.keeps_history:
+        fleet.append(Child("archiver", ("-m", "skillfleet", "archiver"), ours))
     if flower_port:
         arguments = ("-m", "skillfleet", "flower", "--port", str(flower_port))
         logins = {name: value for name, value in os.environ.items() if name.startswith("FLOWER_")}

@@ -56,6 +56,8 @@ def submit(
     deny: Deny = None,
     ask_user: options.AskUser = False,
     person_timeout: options.PersonTimeout = None,
+    subagents: options.Subagents = False,
+    max_children: options.MaxChildren = None,
     batch: options.Batch = None,
 ) -> int:
     """Queue a conversation, and (but with --detach) wait for its answer.

@@ -8,6 +8,9 @@ ON_DISK_WITHIN_MS = 2500
 REPLICATED_WITHIN_MS = 2500
 """One is waited for after the other."""
 
+MAX_WAIT_S = (ON_DISK_WITHIN_MS + REPLICATED_WITHIN_MS) / 1000
+"""The longest wait that redis is asked for in one call, seconds."""
+
 
 def check_replicated(answer: Any, replicas: int) -> None:
     """

@@ -44,8 +44,9 @@ class Unfit:
     why: tuple[str, ...]
 
 
-def answered(conversation: Conversation, content: str | None, now: float) -> Moved:
-    """The model has called nothing: it ends, or the model is asked for an answer that fits."""
+def answered(conversation: Conversation, content: str | None, now: float, problem: Problem | None = None) -> Moved:
+    """The model has called nothing: it ends, or the model is asked for an answer that fits. `problem`: why it has
+    failed all the same."""
     said = conversation.model_copy(update={"answer": content, "activated": at_rest(conversation.activated)})
     schema = said.spec.answer_schema
     found = read_answer(content or "", schema) if schema is not None else None
@@ -53,6 +54,8 @@ def answered(conversation: Conversation, content: str | None, now: float) -> Mov
         said = said.model_copy(update={"answer": found.text, "data": found.data})
     if said.closing:
         return finish(said, "expired", now, said.closing)
+    if problem:
+        return finish(said, "failed", now, problem)
     if not isinstance(found, Unfit):
         return finish(said, "completed", now)
     if said.corrections >= MAX_CORRECTIONS:

@@ -20,7 +20,7 @@ from .limits import Problem, Usage
 from .messages import ToolDefinition
 from .models import Conversation, ConversationSpec, Rule
 from .moves import DeadlinePassed, Event, ModelFailed, ModelReplied, TimeShort
-from .outputs import Executions, no_executions, outputs_for
+from .outputs import Executions, States, no_executions, no_states, outputs_for
 from .pictures import with_newest_images
 from .recorded import Asked
 from .trimming import MOST_TRIMS, as_shown, trimmed_for, trimmed_harder
@@ -53,8 +53,8 @@ class Catalogs(Protocol):
 class Asking:
     """`catalogs` None: nobody tells of skills, and models find them by their tools alone. `budget`: most characters
     of the catalog that a model is shown. `known`: what models take and cost. `executions`: what `read_output` reads.
-    `file`: as a ModelRequest has it. `rules`: what the fleet's operator wants to be asked about. Safe to share
-    between threads."""
+    `file`: as a ModelRequest has it. `rules`: what the fleet's operator wants to be asked about. `states`: what
+    `list_subagents` reads. Safe to share between threads."""
 
     def __init__(
         self,
@@ -67,8 +67,9 @@ class Asking:
         *,
         file: Callable[[str], bytes | None] = no_files,
         rules: tuple[Rule, ...] = (),
+        states: States = no_states,
     ) -> None:
-        self._rules = rules
+        self._rules, self._states = rules, states
         self._models, self._catalogs, self._clock, self._budget = models, catalogs, clock, budget
         self._known, self._executions, self._file = known or KnownModels.of(None), executions, file
         self._texts: dict[tuple[str, tuple[str, ...] | None], str] = {}
@@ -105,10 +106,11 @@ class Asking:
                 usage,
                 snapshot,
                 trimmed=shown.trimmed,
-                outputs=outputs_for(answer.message, shown, self._executions),
+                outputs=outputs_for(answer.message, shown, self._executions, self._states),
                 rules=self._rules,
                 divergences=answer.divergences,
                 asked=_asked(conversation, request, usage) if spec.record else None,
+                problem=answer.problem,
             )
         early_s = AT_ONCE_S if answer.code == TIMED_OUT else 0.0
         if now >= conversation.closes_at - early_s:
@@ -199,7 +201,7 @@ def _asked(conversation: Conversation, request: ModelRequest, usage: Usage) -> A
 
 def unpriced(spec: ConversationSpec, facts: ModelFacts) -> Problem | None:
     """Why what it costs cannot be held against its limit."""
-    if spec.limits.max_cost is None or spec.script is not None or facts.prices is not None:
+    if spec.limits.max_cost is None or spec.script is not None or spec.steps or facts.prices is not None:
         return None
     name = spec.model or "the default model"
     return Problem(

@@ -1,10 +1,11 @@
 """What a conversation may still use, and the last turn that it is given when that is nothing (pure)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from skillfleet_workers.wire.contract import ACTIVATE, ToolError
 
-from .limits import LEAST_TIMEOUT_S, Limits, Problem
+from ..subagents.models import SPAWN_SUBAGENT, ChildRun
+from .limits import LEAST_TIMEOUT_S, Limits, Problem, Usage
 from .messages import Message
 from .models import Conversation
 from .runs import ToolRun
@@ -32,8 +33,8 @@ LAST_TURN = ToolError(
 )
 NOTHING_LEFT = ToolError(
     error="no_budget_left",
-    message="The conversation has too little left of its limits for another one that carries out this skill.",
-    fix="Go about it without this skill, or answer with what you have.",
+    message="The conversation has too little left of its limits for another one that works for it.",
+    fix="Go about it without that, or answer with what you have.",
 )
 OUT_OF_TIME = ToolError(
     error="cancelled",
@@ -53,9 +54,11 @@ def out_of_time(limits: Limits) -> Problem:
 
 def reached(conversation: Conversation) -> Problem | None:
     """The limit that leaves no room for another turn; of tool calls: when there was none for one that was wanted."""
-    limits, usage = conversation.spec.limits, conversation.usage
+    limits, usage = conversation.spec.limits, conversation.usage.plus(_reserved(conversation.children))
+    # What runs without a model ends by itself, and its turns are as many as its steps want.
+    max_turns = None if conversation.spec.steps else limits.max_turns
     spent: tuple[tuple[str, float, float | None, str], ...] = (
-        ("max_turns", conversation.turn, limits.max_turns, "turns"),
+        ("max_turns", conversation.turn, max_turns, "turns"),
         ("max_input_tokens", usage.input_tokens, limits.max_input_tokens, "input tokens"),
         ("max_output_tokens", usage.output_tokens, limits.max_output_tokens, "output tokens"),
         ("max_cost", usage.cost, limits.max_cost, "in cost"),
@@ -104,38 +107,71 @@ def _refusal(conversation: Conversation, run: ToolRun, left: int | None) -> Tool
 
 def calls_made(conversation: Conversation) -> int:
     """With those that are still to be made, and those of its children."""
-    return sum(_made(run) + run.child_calls for run in conversation.runs)
+    return sum(map(_made, conversation.runs)) + sum(child.calls for child in conversation.children)
 
 
 def _made(run: ToolRun) -> bool:
     """Also one that a person has denied: what a budget comes to never depends on how soon they speak."""
-    return run.sends > 0 or run.status is None or run.decision is not None
+    return run.sends > 0 or run.begun or run.status is None or run.decision is not None
 
 
 def calls_left(conversation: Conversation) -> int | None:
     most = conversation.spec.limits.max_tool_calls
-    return None if most is None else max(0, most - calls_made(conversation))
+    kept = _reserved_calls(conversation.children)
+    return None if most is None else max(0, most - calls_made(conversation) - kept)
+
+
+def _reserved(children: Iterable[ChildRun]) -> Usage:
+    """What is kept for those of which it is not known what they have used."""
+    kept = [child.given for child in children if child.given]
+    return Usage(
+        input_tokens=sum(limits.max_input_tokens or 0 for limits in kept),
+        output_tokens=sum(limits.max_output_tokens or 0 for limits in kept),
+        cost=sum(limits.max_cost or 0.0 for limits in kept),
+    )
+
+
+def _reserved_calls(children: Iterable[ChildRun]) -> int:
+    return sum(child.given.max_tool_calls or 0 for child in children if child.given)
+
+
+def kept_for(children: Sequence[ChildRun]) -> dict[str, float]:
+    """Likewise, by the names of Limits; nothing where nothing is limited."""
+    usage = _reserved(children)
+    kept = {
+        "max_tool_calls": _reserved_calls(children),
+        "max_input_tokens": usage.input_tokens,
+        "max_output_tokens": usage.output_tokens,
+        "max_cost": usage.cost,
+    }
+    return {name: most for name, most in kept.items() if most}
 
 
 def output_left(conversation: Conversation) -> int | None:
     """Tokens that its next reply may have."""
     most = conversation.spec.limits.max_output_tokens
-    return None if most is None else max(LEAST_OUTPUT_TOKENS, most - conversation.usage.output_tokens)
+    if most is None:
+        return None
+    kept = _reserved(conversation.children).output_tokens
+    return max(LEAST_OUTPUT_TOKENS, most - conversation.usage.output_tokens - kept)
 
 
 def child_limits(parent: Conversation, now: float) -> Limits | None:
     """Of a child that begins now: an equal share of what is left to its parent for each of the turn's calls that may
-    fork, however far the others have come. None: that is nothing."""
-    limits, turn = parent.spec.limits, [run for run in parent.runs if run.ref.turn == parent.turn]
-    sharers = max(1, sum((run.tool or run.name) == ACTIVATE.tool and _made(run) for run in turn))
-    usage = parent.usage
-    for run in turn:
-        usage = usage.minus(run.child_usage)
-    calls = calls_left(parent)
+    begin one, however far the others have come, and for the parent, where it goes on meanwhile. None: that is
+    nothing."""
+    limits, sharers = parent.spec.limits, _sharers(parent)
+    before = [child for child in parent.children if child.turn != parent.turn]
+    beside = [child for child in parent.children if child.turn == parent.turn]
+    usage = parent.usage.plus(_reserved(before))
+    for child in beside:
+        usage = usage.minus(child.usage)
+    calls = limits.max_tool_calls
     if calls is not None:
-        calls = (calls + sum(run.child_calls for run in turn)) // sharers
+        made = calls_made(parent) - sum(child.calls for child in beside) + _reserved_calls(before)
+        calls = max(0, calls - made) // sharers
     update = {
-        "timeout_s": min(limits.timeout_s, max(LEAST_TIMEOUT_S, parent.time_left(now))),
+        "timeout_s": time_of_child(parent, now),
         "max_tool_calls": calls,
         "max_input_tokens": _share(limits.max_input_tokens, usage.input_tokens, sharers),
         "max_output_tokens": _share(limits.max_output_tokens, usage.output_tokens, sharers),
@@ -144,6 +180,18 @@ def child_limits(parent: Conversation, now: float) -> Limits | None:
     if any(left is not None and left <= 0 for name, left in update.items() if name != "max_tool_calls"):
         return None
     return limits.model_copy(update=update)
+
+
+def time_of_child(parent: Conversation, now: float) -> float:
+    """Seconds: it ends before its parent has to."""
+    return min(parent.spec.limits.timeout_s, max(LEAST_TIMEOUT_S, parent.time_left(now)))
+
+
+def _sharers(parent: Conversation) -> int:
+    turn = [run for run in parent.runs if run.ref.turn == parent.turn and _made(run)]
+    spawns = [run for run in turn if run.own and run.name == SPAWN_SUBAGENT]
+    goes_on = any(not run.request.get("wait", True) for run in spawns)
+    return max(1, len(spawns) + sum((run.tool or run.name) == ACTIVATE.tool for run in turn) + goes_on)
 
 
 def _share(most: int | None, used: int, sharers: int) -> int | None:

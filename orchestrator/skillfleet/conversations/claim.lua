@@ -1,6 +1,7 @@
 -- KEYS due bell  ARGV lease_ms tenant_slots queue rooms look_ms format left_alone_ms [only]
--- Answers {released, id, fence, now, marks, ms until another is due, state, calls, messages}, of the calls those that
--- are out, of the marks those of their routes (ROUTE, MARK in turn), or {released, false, ms until one is due or -1}.
+-- Answers {released, id, fence, now, marks, ms until another is due, state, calls, messages, mailbox}, of the calls
+-- those that are out, of the marks those of their routes (ROUTE, MARK in turn), of the mailbox (PLACE, MESSAGE in turn)
+-- nothing unless it listens; or {released, false, ms until one is due or -1}.
 local due, only, now = KEYS[1], ARGV[8], now_ms()
 local lease_ms, tenant_slots, queue = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 local id
@@ -30,8 +31,9 @@ if not id then
 end
 local idle_ms = idle and (ms_until_due() or lease_ms) or 0
 local state, calls = state_key(id), calls_key(id)
-local kept = redis.call('HMGET', state, 'out', 'state', 'children', 'asking')
-local out, children, asking = kept[1], kept[3] or '', kept[4] or ''
+local kept = redis.call('HMGET', state, 'out', 'state', 'children', 'asking', 'listening', 'posting',
+  'leaving')
+local out, children, asking, posting = kept[1], (kept[3] or '') .. ',' .. (kept[7] or ''), kept[4] or '', kept[6] or ''
 if not out then return {{}, false, 0} end
 -- A newer version wrote it.
 local format = string.match(kept[2], '^{"format":(%d+)')
@@ -54,7 +56,7 @@ local released = release(queue, ARGV[4], tonumber(ARGV[5]))
 local recorded, records, messages = redis.call('HGETALL', calls), {}, {}
 for i = 1, #recorded, 2 do
   local key = string.match(recorded[i], '^[^:]*')
-  if listed(out, key) or listed(children, key) or asks(asking, key) then
+  if listed(out, key) or listed(children, key) or asks(asking, key) or listed(posting, key) then
     records[#records + 1] = recorded[i]
     records[#records + 1] = recorded[i + 1]
   end
@@ -64,4 +66,5 @@ for _, entry in ipairs(redis.call('XRANGE', events_key(id), '-', '+')) do
   for i = 1, #entry[2], 2 do told[entry[2][i]] = entry[2][i + 1] end
   if told.type == 'message' then messages[#messages + 1] = told.data end
 end
-return {released, id, fence, now, marks, idle_ms, redis.call('HGETALL', state), records, messages}
+local mailbox = (kept[5] or '') ~= '' and unexpired_mail(id) or {}
+return {released, id, fence, now, marks, idle_ms, redis.call('HGETALL', state), records, messages, mailbox}

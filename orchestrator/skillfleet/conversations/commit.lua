@@ -1,17 +1,19 @@
--- KEYS state events calls due end dead
+-- KEYS state events calls due end dead messages
 -- ARGV id fence state status due_ms('' keeps the lease) out ttl_s once dead max_dead given_up
---   tenant_slots queue rooms look_ms sends own_ms fields (field value)* (kind data)*
+--   tenant_slots queue rooms look_ms sends own_ms taken orphaned fields (field value)* (kind data)*
 -- `own_ms`: from its acceptance to its deadline, but for the time that it was paused.
 -- `fields`: how many of the state hash are set besides.
 -- `given_up`: fields of the calls hash, as KEY:result, that have not come.
 -- `sends`: calls to be sent, each KEY:AGAIN:ROUTE. Where one gets a place, the next look is `look_ms` from now at the latest.
+-- `taken`: places in its mailbox. `orphaned`: JSON of what is told to who waits for an answer of one that ends.
 -- Answers {0} when the lease is lost, or is ended by a pause, or by the result of a call that is given up here; else
 -- 1 and the calls that got a place in the tool queue.
 -- `once` names this commit: the client sends it again when the connection broke before the answer came.
 local id, status, due, out = ARGV[1], ARGV[4], KEYS[4], ARGV[6]
 local queue, rooms, sends = ARGV[13], ARGV[14], ARGV[16]
 local held = redis.call('HMGET', KEYS[1], 'fence', 'commit', 'out', 'queue', 'tenant', 'priority', 'bell',
-  'pause', 'cancel', 'deadline', 'news', 'idempotency', 'blobs', 'routed', 'children', 'parent', 'own')
+  'pause', 'cancel', 'deadline', 'news', 'idempotency', 'blobs', 'routed', 'children', 'parent', 'own',
+  'listening', 'root')
 local tenant, priority = held[5] or DEFAULT_TENANT, tonumber(held[6] or DEFAULT_PRIORITY)
 if held[2] == ARGV[8] then
   local released = {1}
@@ -45,9 +47,16 @@ if deadline and held[17] ~= ARGV[17] then
   deadline = tonumber(deadline) + tonumber(ARGV[17]) - tonumber(held[17] or ARGV[17])
   redis.call('HSET', KEYS[1], 'deadline', deadline, 'own', ARGV[17])
 end
-local first_told = 19 + 2 * tonumber(ARGV[18])
-for i = 19, first_told - 1, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
-for i = first_told, #ARGV, 2 do tell(KEYS[1], KEYS[2], ARGV[i], ARGV[i + 1]) end
+for place in string.gmatch(ARGV[18], '[^,]+') do redis.call('XDEL', mailbox_key(id), place) end
+local first_told = 21 + 2 * tonumber(ARGV[20])
+for i = 21, first_told - 1, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+for i = first_told, #ARGV, 2 do
+  -- A child that is left may have ended since the claim, and then that was told.
+  local left = ARGV[i] == 'child' and cjson.decode(ARGV[i + 1]).key
+  if not left or redis.call('HEXISTS', KEYS[3], left .. ':child') == 0 then
+    tell(KEYS[1], KEYS[2], ARGV[i], ARGV[i + 1])
+  end
+end
 for call in string.gmatch(ARGV[9], '[^,]+') do
   redis.call('ZADD', KEYS[6], 'NX', now_ms(), call)
   redis.call('ZREMRANGEBYRANK', KEYS[6], 0, -1 - tonumber(ARGV[10]))
@@ -73,9 +82,13 @@ for _, call in ipairs(release(queue, rooms, look_ms, id)) do
   answer[#answer + 1], soon = call, soon or parts_of(call) == id
 end
 
--- Of the children that it waited for, those that it waits for no more have ended, or are to.
+-- Of the children that it wanted, those that it wants no more have ended, or are to.
 local children = redis.call('HGET', KEYS[1], 'children') or ''
 end_children(id, held[15] or '', children)
+
+-- What has come before it listened, nobody has looked at.
+local heard_late = listens_anew(id, held[18] or '')
+if heard_late then redis.call('HSET', KEYS[1], 'news', ARGV[2]) end
 
 local turned = (held[8] ~= false) ~= (status == 'paused')
 if terminal(status) then
@@ -84,12 +97,13 @@ if terminal(status) then
   if held[16] then end_child(held[16], id, status, redis.call('HGET', KEYS[1], 'outcome')) end
   for _, i in ipairs({1, 2, 3, 5}) do redis.call('EXPIRE', KEYS[i], tonumber(ARGV[7])) end
   redis.call('EXPIRE', live_key(id), LIVE_ENDED_S)
+  end_mail(id, held[19] or id, ARGV[19], KEYS[7], tonumber(ARGV[7]))
   if held[12] then redis.call('EXPIRE', held[12], tonumber(ARGV[7])) end
   for blob in string.gmatch(held[13] or '', '[^\n]+') do redis.call('EXPIRE', blob, tonumber(ARGV[7])) end
 elseif ARGV[5] ~= '' then
   -- A pause, its end, a cancellation, a result or a failure that came in since the claim is looked at now.
   local bound_to_end = bound(status, held[9], deadline, held[8])
-  if held[11] == ARGV[2] or turned or bound_to_end or all_in(out, KEYS[3]) then
+  if heard_late or held[11] == ARGV[2] or turned or bound_to_end or all_in(out, KEYS[3]) then
     ring(id)
   else
     local at = tonumber(ARGV[5])

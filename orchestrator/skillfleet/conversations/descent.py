@@ -75,6 +75,8 @@ def _child(
         "scripts": scripts,
         "activated": inherited(activated),
         "parent_call": "",
+        "root": "",
+        "agent": parent.spec.agent if prompt is None and parent.spec.agent and parent.spec.agent.steps else None,
         "depth": 0,
         "snapshot": "",
         "idempotency_key": "",

@@ -17,7 +17,8 @@ from .ending import pending
 from .engine import step, wanted
 from .ledger import Claim, Ledger
 from .models import Conversation
-from .moves import CallModel, Effect, RunTool
+from .moves import CallModel, Effect, RunTool, TakeMail
+from .posting import post
 from .schedule import QUEUE_TIMEOUT_S, RECOVERY_S, Sight, lease_s, lost_after_s, next_due, observe
 from .sending import LOOK_S, Calls, Sending
 from .telling import Telling
@@ -169,6 +170,8 @@ class Driver:
             lost_after_s=lost_after_s(self._recovery_s),
             snapshot=self._asking.snapshot_for(before),
             queue_timeout_s=self._queue_timeout_s,
+            mailbox=claim.mailbox,
+            listening=[run.key for run in before.out if run.listens],
         )
         events = observe(before, claim.records, sight)
         self._sending.note_pace(events)
@@ -203,12 +206,14 @@ class Driver:
         due = None if _asks(effects) else next_due(after, claim.records, sight)
         sends = [effect.run for effect in effects if isinstance(effect, RunTool)]
         told = changes(before, after, effects)
-        written = self._ledger.commit(claim.fence, after, told, due, sends, self._sending.rooms)
+        taken = [mail.place for effect in effects if isinstance(effect, TakeMail) for mail in effect.mail]
+        written = self._ledger.commit(claim.fence, after, told, due, sends, self._sending.rooms, taken)
         if written is None:
             log.info("conversation %s: another orchestrator has it, or it is to be paused", after.id)
             return False
         self._sending.send(written.released, after)
-        start_children(self._ledger, effects, self._only)
+        start_children(self._ledger, after, effects, self._only)
+        post(self._ledger, after, effects)
         return True
 
     def _keep_leases(self) -> None:

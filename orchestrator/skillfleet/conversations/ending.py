@@ -4,6 +4,7 @@ import json
 
 from skillfleet_workers.wire.shown import shown_to_model
 
+from ..subagents.models import ChildRun
 from .activations import with_activations
 from .budgets import OUT_OF_TIME, out_of_time, reached, with_last_turn
 from .limits import Problem
@@ -72,11 +73,17 @@ def finish(conversation: Conversation, status: Status, now: float, problem: Prob
 
 
 def without_calls(conversation: Conversation, shown: str = "") -> Moved:
-    """What is out is no longer wanted."""
+    """What is out is no longer wanted, and neither are its children."""
     effects: list[Effect] = [CancelTool(run.key) for run in conversation.out]
     ended = {"status": "cancelled", "shown": shown}
     runs = tuple(run.model_copy(update=ended) if run.status is None else run for run in conversation.runs)
-    return conversation.model_copy(update={"runs": runs}), effects
+    children = tuple(child.left() if child.open else child for child in conversation.children)
+    return conversation.model_copy(update={"runs": runs, "children": children}), effects
+
+
+def with_child(conversation: Conversation, changed: ChildRun) -> Conversation:
+    children = tuple(changed if child.key == changed.key else child for child in conversation.children)
+    return conversation.model_copy(update={"children": children})
 
 
 def replace(conversation: Conversation, changed: ToolRun) -> Conversation:

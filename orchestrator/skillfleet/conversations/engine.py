@@ -1,11 +1,14 @@
 """The engine: one pure function that moves a conversation by one event. No I/O, no clock, no randomness."""
 
+from typing import Any
+
 from skillfleet_workers.wire.contract import CallRef, ToolError
 from skillfleet_workers.wire.shown import shown_to_model
 
 from ..settings import PARALLEL_CALLS
+from ..subagents.spawn import asked_of
 from ..tools.dispatch import ActiveAgain, Dispatch, OwnCall, dispatch
-from ..tools.own import READ_OUTPUT
+from ..tools.own import ASK_USER, READING, SPAWN, WAITING
 from ..tools.permission import denied_by_policy, permission
 from .answers import answered
 from .budgets import admitted, out_of_time
@@ -15,36 +18,48 @@ from .lost_calls import tool_unheard
 from .messages import ToolCall
 from .models import Conversation
 from .moves import (
+    BackoffOver,
     CallModel,
     CancelRequested,
     CancelTool,
     ChildAwaited,
+    ChildBegun,
     ChildFinished,
     DeadlinePassed,
     Decided,
+    Deliver,
     Effect,
     Event,
     Finish,
+    MailCame,
     ModelFailed,
     ModelReplied,
     Paused,
+    Posted,
     Resumed,
     RunTool,
     StartChild,
     Submitted,
+    Subscribe,
+    TakeMail,
     TimeShort,
     ToolFailed,
     ToolFinished,
     ToolHandedBack,
     ToolLost,
     ToolUnstarted,
+    Unposted,
+    WaitOver,
 )
+from .own_calls import own_told, with_begun
 from .parallel import with_sent
 from .persons import decided, nobody_answered, standing
 from .recorded import with_divergences
 from .repetition import without_repeated
 from .runs import ToolRun
 from .told_calls import call_told
+
+_WAITING = {own.tool for own in WAITING}
 
 
 def step(conversation: Conversation, event: Event, now: float, parallel: int = PARALLEL_CALLS) -> Moved:
@@ -53,19 +68,20 @@ def step(conversation: Conversation, event: Event, now: float, parallel: int = P
     if conversation.terminal:
         return conversation, []
     moved, effects = _moved(conversation, event, now)
-    sent, sends = with_sent(moved, parallel, now)
-    return sent, [*effects, *sends]
+    begun, begins = with_begun(moved, now)
+    sent, sends = with_sent(begun, parallel, now)
+    return sent, [*effects, *begins, *sends]
 
 
 def _moved(conversation: Conversation, event: Event, now: float) -> Moved:
     match event:
         case Submitted():
-            return _begin(conversation, event)
+            return _begin(conversation, event, now)
         case ModelReplied() | ModelFailed():
             return _model_answered(conversation, event, now)
-        case ToolFinished() | ChildAwaited() | ChildFinished():
+        case ToolFinished() | ChildAwaited() | ChildBegun() | ChildFinished():
             return call_told(conversation, event, now)
-        case ToolUnstarted() | ToolFailed() | ToolLost() | ToolHandedBack():
+        case ToolUnstarted() | BackoffOver() | ToolFailed() | ToolLost() | ToolHandedBack():
             return tool_unheard(conversation, event, now)
         case Decided():
             return decided(conversation, event, now)
@@ -73,28 +89,36 @@ def _moved(conversation: Conversation, event: Event, now: float) -> Moved:
             return _paused_or_resumed(conversation, event, now)
         case CancelRequested():
             return finish(conversation, "cancelled", now, Problem(code="cancelled", message="Cancelled."))
-        case TimeShort():
-            return time_short(conversation)
-        case DeadlinePassed():
-            return _too_late(conversation, now)
+        case TimeShort() | DeadlinePassed():
+            return time_short(conversation) if isinstance(event, TimeShort) else _too_late(conversation, now)
+        case MailCame() | WaitOver() | Posted() | Unposted():
+            return own_told(conversation, event, now)
 
 
 def wanted(conversation: Conversation, effects: list[Effect]) -> list[Effect]:
     """Of the effects of several steps, those that the last one left standing."""
     if conversation.terminal:
-        return [effect for effect in effects if isinstance(effect, CancelTool | Finish)]
-    out = {run.key for run in conversation.out}
-    return [one for one in effects if not isinstance(one, RunTool | StartChild) or _key(one) in out]
+        return [effect for effect in effects if isinstance(effect, TakeMail | CancelTool | Finish)]
+    out, open_ones = {run.key for run in conversation.out}, {child.key for child in conversation.open_children}
+    return [effect for effect in effects if _stands(effect, out, open_ones)]
 
 
-def _key(effect: RunTool | StartChild) -> str:
-    return effect.run.key if isinstance(effect, RunTool) else effect.key
+def _stands(effect: Effect, out: set[str], open_children: set[str]) -> bool:
+    match effect:
+        case RunTool(run):
+            return run.key in out
+        case Deliver(key=key) | Subscribe(key=key):
+            return key in out
+        case StartChild(key=key):
+            return key in open_children
+    return True
 
 
-def _begin(conversation: Conversation, event: Submitted) -> Moved:
+def _begin(conversation: Conversation, event: Submitted, now: float) -> Moved:
     if conversation.status != "queued":
         return conversation, []
-    return conversation.model_copy(update={"status": "running", "snapshot": event.snapshot}), [CallModel()]
+    begun = {"status": "running", "snapshot": event.snapshot, "started_at": now}
+    return conversation.model_copy(update=begun), [CallModel()]
 
 
 def _too_late(conversation: Conversation, now: float) -> Moved:
@@ -108,7 +132,9 @@ def _paused_or_resumed(conversation: Conversation, event: Paused | Resumed, now:
         return conversation.model_copy(update={"status": "paused"}), []
     if conversation.status != "paused":
         return conversation, []
-    moved = standing(conversation.model_copy(update={"status": "running"}), now)
+    # It may have been paused before it began.
+    started_at = conversation.started_at or now
+    moved = standing(conversation.model_copy(update={"status": "running", "started_at": started_at}), now)
     return moved, pending(moved)
 
 
@@ -132,11 +158,11 @@ def _model_answered(conversation: Conversation, event: ModelReplied | ModelFaile
     )
     calls = event.message.tool_calls or ()
     if not calls:
-        return answered(moved, event.message.content, now)
+        return answered(moved, event.message.content, now, event.problem)
     if moved.closing:
         moved = moved.model_copy(update={"answer": event.message.content})
     asked = [_run_of(moved, index, call, event) for index, call in enumerate(calls)]
-    runs = admitted(moved, without_repeated(moved, asked))
+    runs = admitted(moved, without_repeated(moved, asked, _WAITING))
     moved = standing(moved.model_copy(update={"runs": (*moved.runs, *runs)}), now)
     return (moved, []) if moved.out else close_turn(moved, now)
 
@@ -146,18 +172,27 @@ def _run_of(conversation: Conversation, index: int, call: ToolCall, event: Model
     base = ToolRun(ref=ref, tool_call_id=call.id, name=call.function.name)
     meant = dispatch(call.function, conversation, event.snapshot)
     verdict = permission(base.name, meant, conversation, event.rules)
+    asks = "approval" if verdict == "ask" else ""
     match denied_by_policy(base.name) if verdict == "deny" else meant:
         case Dispatch(spec, request):
             tool = "" if spec.tool == base.name else spec.tool
-            asks = "approval" if verdict == "ask" else ""
             return base.model_copy(update={"tool": tool, "request": request, "asks": asks})
-        case OwnCall(own, request) if own is READ_OUTPUT:
+        case OwnCall(own, request) if own in READING:
             read = {"request": request, "status": "succeeded", "shown": event.outputs.get(index, "")}
             return base.model_copy(update=read)
-        case OwnCall(_, request):
+        case OwnCall(own, request) if own is ASK_USER:
             return base.model_copy(update={"request": request, "asks": "answer"})
+        case OwnCall(own, request):
+            kept = asked_of(request, conversation, event.snapshot) if own is SPAWN else request
+            return base.model_copy(update={"own": True, **_unless_wrong(kept, asks)})
         case ActiveAgain(request, governing, shown):
             answered = {"request": request, "status": "succeeded", "shown": shown, "governing": governing}
             return base.model_copy(update=answered)
         case ToolError() as error:
-            return base.model_copy(update={"status": "tool_error", "shown": shown_to_model(error)})
+            return base.model_copy(update=_unless_wrong(error))
+
+
+def _unless_wrong(request: dict[str, Any] | ToolError, asks: str = "") -> dict[str, Any]:
+    if isinstance(request, ToolError):
+        return {"status": "tool_error", "shown": shown_to_model(request)}
+    return {"request": request, "asks": asks}

@@ -8,14 +8,15 @@ from skillfleet_workers.wire.calls import CallRecord
 from skillfleet_workers.wire.contract import CallRef
 
 from ..events import Entry, LiveTold, Told
-from .models import Conversation, ConversationSpec
+from ..subagents.mailbox import AgentMessage, Delivered, Mail
+from .models import Conversation, ConversationSpec, Status
 from .runs import Decision, ToolRun
 from .schedule import LEAST_ROOMS, RECOVERY_S, Rooms, lease_s
 
 MAX_DEAD = 10_000
 """Most dead calls that are listed."""
 
-FORMAT = 3
+FORMAT = 4
 """Of what is stored of a conversation. It is raised with a field that an older orchestrator must not drop: what has a
 higher one than ours is left to the orchestrators that know it."""
 
@@ -35,7 +36,8 @@ class Claim:
     """A conversation in hand. Writes with a `fence` that is no longer the newest change nothing. `now` is the
     ledger's clock at the claim, seconds since the epoch. `overtaken_at`, by route: calls that had their place in its
     tool queue well before this, and still have it, have lost their message. `released`: as in Written. `idle_s`: for
-    how long nothing else is due, unless the doorbell rings; 0: something may be."""
+    how long nothing else is due, unless the doorbell rings; 0: something may be. `mailbox`: of one of whose calls
+    some listen, what is in its mailbox and has not expired, in the order in which it came."""
 
     conversation: Conversation
     fence: int
@@ -46,6 +48,7 @@ class Claim:
     overtaken_at: Mapping[str, float] = field(default_factory=dict)
     released: tuple[str, ...] = ()
     idle_s: float = 0.0
+    mailbox: tuple[Mail, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +132,16 @@ class Ledger(Protocol):
         due: float | None,
         sends: Sequence[ToolRun] = (),
         rooms: Rooms = LEAST_ROOMS,
+        taken: Sequence[str] = (),
     ) -> Written | None:
         """Store one step; None when the fence is stale. With `due`, when to look again (seconds since the epoch),
         the lease ends; None keeps it, unless a pause was asked for: then the step is stored, the conversation due
         at once, and the answer None. A step that gives up a call whose result came in since the claim is refused,
         and the conversation due at once. A terminal conversation is let go, and never due again; its children are
         cancelled, and its parent is due with what the call that it worked on has come to, if that waits for it.
+
+        `taken`: places in its mailbox, which are emptied. Requests that wait for its answer when it ends are answered
+        with an error.
 
         The calls `sends` wait for a place in the tool queue of their route, which they are given in turn, at once
         while there is room."""
@@ -178,10 +185,36 @@ class Ledger(Protocol):
         changes nothing, and the conversation goes on at once. Raises KeyError for an unknown id."""
         ...
 
+    def deliver(self, message: AgentMessage, root: str, call: CallRef | None = None) -> Delivered:
+        """Put it into the mailbox of its recipient, or of all that hear its topic in the tree of `root`, but for its
+        sender; whose calls listen is due now. A second one with its message_id changes nothing, and answers as the
+        first. Its timestamp is that of this moment. The stream of its sender (of what SYSTEM sends: of its recipient,
+        or of `root`) tells that it was `sent`, and so does the stream of the fleet's messages.
+
+        Refused: a recipient that is not in the tree, has ended, or whose mailbox is full (others that hear a topic
+        still get it); an answer to what was not asked, or not by its recipient.
+
+        `call`: the sender's, which has come to this (CallRecord.posted); the sender is due now."""
+        ...
+
+    def subscribe(self, conversation_id: str, pattern: str, root: str, call: CallRef | None = None) -> Delivered:
+        """From now on the conversation is sent what is published in its tree under topics that fit. `call`: as in
+        `deliver`."""
+        ...
+
+    def states(self, conversation_ids: Sequence[str]) -> dict[str, Status]:
+        """Of those that are kept."""
+        ...
+
+    def sent(self, after: str, wait_s: float) -> list[tuple[str, AgentMessage]]:
+        """The messages of the fleet beyond the cursor `after` ("0": from the first that is kept, "$": from now on),
+        each with its own cursor, waiting at most `wait_s` for the first. Of many only those that come next."""
+        ...
+
     def load(self, conversation_id: str) -> Conversation | None: ...
 
-    def newest(self, limit: int) -> list[Conversation]:
-        """Without their messages, newest first."""
+    def newest(self, limit: int, skip: int = 0) -> list[Conversation]:
+        """Without their messages, newest first; `skip`: but for so many that are newer."""
         ...
 
     def dead(self, limit: int) -> list[DeadCall]:

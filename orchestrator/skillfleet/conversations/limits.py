@@ -6,6 +6,7 @@ DEFAULT_MAX_TURNS = 30
 DEFAULT_TIMEOUT_SECONDS = 900.0
 DEFAULT_WAIT_SECONDS = 86_400.0
 LEAST_TIMEOUT_S = 0.001
+DEFAULT_MAX_CHILDREN = 10
 
 LAST_TURN_SHARE = 0.2
 LAST_TURN_S = 30.0
@@ -22,7 +23,7 @@ class ConversationModel(BaseModel):
 class Limits(ConversationModel):
     """`timeout_s`: wall time from acceptance to the last word, seconds, but for the time in which it is paused or
     waits for a person; `wait_s`: how long it waits for a person at most. `max_cost`: in the currency of the prices.
-    None: no limit."""
+    `max_children`: subagents of its own that are open at once. None: no limit."""
 
     max_turns: int = Field(default=DEFAULT_MAX_TURNS, ge=1, le=1000)
     timeout_s: float = Field(default=DEFAULT_TIMEOUT_SECONDS, gt=0, le=7 * 86400)
@@ -31,6 +32,7 @@ class Limits(ConversationModel):
     max_input_tokens: int | None = Field(default=None, ge=1)
     max_output_tokens: int | None = Field(default=None, ge=1)
     max_cost: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    max_children: int = Field(default=DEFAULT_MAX_CHILDREN, ge=0, le=100)
 
     @property
     def reserve_s(self) -> float:

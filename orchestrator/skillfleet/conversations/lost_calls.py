@@ -5,9 +5,12 @@ from skillfleet_workers.wire.shown import shown_to_model
 
 from .ending import Moved, replace
 from .models import Conversation
-from .moves import RunTool, ToolFailed, ToolFinished, ToolHandedBack, ToolLost, ToolUnstarted
+from .moves import BackoffOver, RunTool, ToolFailed, ToolFinished, ToolHandedBack, ToolLost, ToolUnstarted
 from .runs import ToolRun
 from .told_calls import tool_finished, with_worker
+
+FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 0.1, 30.0
+"""After a script's first failure it is run again so much later; after each further one after twice that."""
 
 MAX_STARTS = 3
 """How often an attempt may be started when it is lost each time."""
@@ -32,8 +35,12 @@ UNRUNNABLE = POISON.model_copy(
 
 
 def tool_unheard(
-    conversation: Conversation, event: ToolUnstarted | ToolFailed | ToolLost | ToolHandedBack, now: float
+    conversation: Conversation,
+    event: ToolUnstarted | BackoffOver | ToolFailed | ToolLost | ToolHandedBack,
+    now: float,
 ) -> Moved:
+    if isinstance(event, BackoffOver):
+        return _backoff_over(conversation, event.key), []
     run = with_worker(conversation, event.key)
     if run is None or conversation.status == "paused":
         return conversation, []
@@ -41,13 +48,28 @@ def tool_unheard(
         case ToolUnstarted():
             return _send_again(conversation, run, 0, now)
         case ToolFailed():
-            return _send_again(conversation, run.model_copy(update={"losses": 0}), 1, now)
+            return replace(conversation, _backed_off(run, event.failures, now - conversation.paused_s)), []
         case ToolHandedBack(effects=told) if (told or run.task.effects) != "unsafe":
             return _send_again(conversation, run, 1, now)
         case ToolLost(effects=told) | ToolHandedBack(effects=told):
             said = event.said if isinstance(event, ToolLost) else ""
             update = {"losses": run.losses + 1, "effects": told or run.task.effects, "said": said}
             return _tool_lost(conversation, run.model_copy(update=update), now)
+
+
+def _backed_off(run: ToolRun, failures: int, rested: float) -> ToolRun:
+    """`rested`: now, by the clock that stands while it is paused."""
+    ref = run.ref.model_copy(update={"attempt": run.ref.attempt + 1})
+    pause_s = min(LONGEST_BACKOFF_S, FIRST_BACKOFF_S * 2.0 ** (failures - 1))
+    return run.model_copy(update={"ref": ref, "losses": 0, "sends": 0, "retry_at": rested + pause_s})
+
+
+def _backoff_over(conversation: Conversation, key: str) -> Conversation:
+    """It is sent with the next calls for which there is room."""
+    run = next((run for run in conversation.backing_off if run.key == key), None)
+    if run is None or conversation.status == "paused":
+        return conversation
+    return replace(conversation, run.model_copy(update={"retry_at": None}))
 
 
 def _tool_lost(conversation: Conversation, run: ToolRun, now: float) -> Moved:
@@ -63,6 +85,15 @@ def _why_given_up(run: ToolRun) -> ToolError:
         return POISON if poison else UNKNOWN_END
     error, message = (UNRUNNABLE, UNRUNNABLE.message) if poison else (UNKNOWN_END, LOST_RUN)
     return error.model_copy(update={"message": f"{message}: {run.said}"})
+
+
+def no_worker(run: ToolRun, why: str, waited_s: float) -> ToolError:
+    needs = f": {why.rstrip('.')}" if why else ""
+    return ToolError(
+        error="no_worker_for_skill",
+        message=f"No worker can run the skill {run.skill!r}{needs}. The call has waited {waited_s:.0f} s for one.",
+        fix="Go about it without this skill, or tell the user that no worker of the fleet can run it now.",
+    )
 
 
 def _send_again(conversation: Conversation, run: ToolRun, attempts: int, now: float) -> Moved:

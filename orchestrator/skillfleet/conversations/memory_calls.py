@@ -65,15 +65,15 @@ class MemoryCallLedger:
             if record is not None and record.result == result:
                 return "recorded"
             unwanted = self._unwanted(kept, ref)
+            if unwanted == "again":
+                return unwanted
             if unwanted is not None or record is None:
                 kept.position = kept.position.model_copy(update={"dropped": kept.position.dropped + 1})
                 return unwanted or "duplicate"
-            if record.failed == ref.attempt:
-                return "again"
             if record.failures < retries:
                 return self._failed(kept, ref, record, result)
             kept.calls[ref.key] = replace(record, result=result)
-            store.tell(kept, "result", result.told(ref.key))
+            store.tell(kept, "result", result.told(ref))
             news = result.forks or bool(kept.position.unsent)
             kept.news = kept.fence if news else kept.news
             if news or kept.all_in():
@@ -111,6 +111,8 @@ class MemoryCallLedger:
         record = kept.calls.get(ref.key)
         if record is None or record.result or record.attempt != ref.attempt:
             return "duplicate"
+        if record.failed == ref.attempt:
+            return "again"
         return None if kept.is_out(ref.key) else "ended"
 
     def _wanted(self, kept: Kept, ref: CallRef) -> bool:

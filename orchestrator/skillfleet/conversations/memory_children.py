@@ -1,5 +1,6 @@
 """Children and those who wait for them, in memory: the twin of wire/children.lua, where its rules are told."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from skillfleet_workers.wire.contract import CallRef
@@ -10,37 +11,39 @@ from .memory_store import Kept, MemoryStore
 from .models import Conversation, ConversationSpec
 
 
-def begin_child(store: MemoryStore, spec: ConversationSpec) -> bool:
-    """Whether it may begin."""
-    parent, key = _awaiting(store, spec)
-    if parent is None:
-        return False
-    parent.calls[key] = replace(parent.calls.get(key, UNKNOWN), begun=spec.id)
-    store.tell(parent, "child", {"key": key, "child": spec.id, "status": "queued"})
-    return True
+def begin_child(store: MemoryStore, spec: ConversationSpec) -> Kept | None:
+    """Its parent, if it may begin."""
+    parent, key = _wanting(store, spec)
+    if parent is not None:
+        parent.calls[key] = replace(parent.calls.get(key, UNKNOWN), begun=spec.id)
+        store.tell(parent, "child", {"key": key, "child": spec.id, "status": "queued"})
+    return parent
 
 
 def end_family(store: MemoryStore, before: Conversation, kept: Kept) -> None:
-    """The children that it waits for no more are to end; where it has ended itself, its parent learns of it."""
-    awaited = {run.key for run in kept.position.with_children}
-    for run in before.with_children:
-        child = None if run.key in awaited else store.find(kept.calls.get(run.key, UNKNOWN).begun)
-        if child is not None:
-            ask_to_end(store, child)
+    """The children that it wants no more are to end; where it has ended itself, its parent learns of it."""
+    wanted = {child.key for child in kept.position.open_children}
+    for child in _begun(store, kept, (one.key for one in before.open_children if one.key not in wanted)):
+        ask_to_end(store, child)
     if kept.position.terminal and kept.position.spec.parent_call:
         _tell_parent(store, kept)
 
 
 def _tell_parent(store: MemoryStore, kept: Kept) -> None:
     child = kept.position
-    parent, key = _awaiting(store, child.spec)
+    parent, key = _wanting(store, child.spec, leaving=True)
     record = parent.calls.get(key, UNKNOWN) if parent else UNKNOWN
     if parent is None or record.child is not None:
+        return
+    known = parent.position.child_of(key)
+    if known and known.leaving:
+        parent.calls[key] = replace(record, child=outcome(child))
         return
     parent.calls[key] = replace(record, child=outcome(child))
     store.tell(parent, "child", {"key": key, "child": child.id, "status": child.status})
     parent.news = parent.fence
-    store.ring(parent.position.id)
+    if key in parent.position.awaited:
+        store.ring(parent.position.id)
 
 
 def ask_to_end(store: MemoryStore, kept: Kept) -> bool:
@@ -50,14 +53,27 @@ def ask_to_end(store: MemoryStore, kept: Kept) -> bool:
     kept.cancel = True
     store.call_off(kept)
     store.ring(kept.position.id)
+    for child in open_children(store, kept):
+        ask_to_end(store, child)
     return True
 
 
-def _awaiting(store: MemoryStore, spec: ConversationSpec) -> tuple[Kept | None, str]:
-    """The parent, if it still waits for this child, and the key of its call."""
+def open_children(store: MemoryStore, kept: Kept) -> list[Kept]:
+    """Those that have begun."""
+    return _begun(store, kept, (child.key for child in kept.position.open_children))
+
+
+def _begun(store: MemoryStore, kept: Kept, keys: Iterable[str]) -> list[Kept]:
+    found = (store.find(kept.calls.get(key, UNKNOWN).begun) for key in keys)
+    return [child for child in found if child is not None]
+
+
+def _wanting(store: MemoryStore, spec: ConversationSpec, *, leaving: bool = False) -> tuple[Kept | None, str]:
+    """The parent, if it still wants this child, or (`leaving`) waits for it to end, and the key of its call."""
     ref = CallRef.of_call(spec.parent_call)
     parent = store.find(ref.conversation_id)
     if parent is None or parent.ended(store.clock()):
         return None, ref.key
-    waits = any(run.key == ref.key for run in parent.position.with_children)
-    return (parent if waits else None), ref.key
+    known = parent.position.child_of(ref.key)
+    wants = known is not None and (known.open or (leaving and known.leaving))
+    return (parent if wants else None), ref.key

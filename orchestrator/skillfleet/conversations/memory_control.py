@@ -3,25 +3,38 @@
 from dataclasses import replace
 
 from .ledger import DecidedAs
+from .memory_children import open_children
 from .memory_places import UNKNOWN
 from .memory_store import Kept, MemoryStore
 from .persons import asked_for, decided_entry
 from .runs import Decision
 
 
-def pause(store: MemoryStore, kept: Kept) -> None:
+def pause(store: MemoryStore, kept: Kept, *, paused_with: bool = False) -> None:
+    """With its open children."""
+    if kept.ended(store.clock()):
+        return
     if kept.pause is None:
-        kept.pause = store.clock()
+        kept.pause, kept.paused_with = store.clock(), paused_with
         if kept.position.status != "running" or kept.position.out:
             store.ring(kept.position.id)
+    elif not paused_with:
+        kept.paused_with = False
+    for child in open_children(store, kept):
+        pause(store, child, paused_with=True)
 
 
 def resume(store: MemoryStore, kept: Kept) -> None:
-    if kept.pause is not None:
-        paused_s = kept.position.paused_s + store.clock() - kept.pause
-        kept.position = kept.position.model_copy(update={"paused_s": paused_s})
-        kept.pause = None
-        store.ring(kept.position.id)
+    """With those of its open children that were paused with it."""
+    if kept.pause is None or kept.ended(store.clock()):
+        return
+    paused_s = kept.position.paused_s + store.clock() - kept.pause
+    kept.position = kept.position.model_copy(update={"paused_s": paused_s})
+    kept.pause, kept.paused_with = None, False
+    store.ring(kept.position.id)
+    for child in open_children(store, kept):
+        if child.paused_with:
+            resume(store, child)
 
 
 def decide(store: MemoryStore, kept: Kept, key: str, decision: Decision) -> DecidedAs:

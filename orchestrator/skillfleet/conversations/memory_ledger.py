@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from skillfleet_workers.wire.contract import CallRef
 from skillfleet_workers.wire.keys import LIVE_ENDED_S
 
-from ..events import Entry, Told, in_order, opening
+from ..events import Told, opening
 from .ledger import (
     FORMAT,
     LEASE_S,
@@ -14,17 +14,16 @@ from .ledger import (
     MAX_DEAD,
     Accepted,
     Claim,
-    DeadCall,
     DecidedAs,
     LiveWords,
     Nothing,
     Written,
-    dead_call,
-    out_calls,
 )
 from .memory_children import ask_to_end, begin_child, end_family
 from .memory_control import decide, pause, resume
-from .memory_places import heal, release, send, vacate
+from .memory_kept import KeptInMemory
+from .memory_mail import MailInMemory, end_mail, unexpired_mail
+from .memory_places import UNKNOWN, heal, release, send, vacate
 from .memory_store import Kept, MemoryStore
 from .models import Conversation, ConversationSpec
 from .runs import Decision, ToolRun
@@ -33,7 +32,7 @@ from .schedule import LEAST_ROOMS, RESEND_AFTER_S, Rooms
 __all__ = ["MemoryLedger", "MemoryStore"]
 
 
-class MemoryLedger:
+class MemoryLedger(KeptInMemory, MailInMemory):
     """The orchestrator's side."""
 
     def __init__(
@@ -50,10 +49,13 @@ class MemoryLedger:
         known = store.holder(spec)
         if known is not None:
             return Accepted(known.position.id, known.position.spec.created_at)
-        if spec.parent_call and not begin_child(store, spec):
+        parent = begin_child(store, spec) if spec.parent_call else None
+        if spec.parent_call and parent is None:
             return Accepted("", 0.0)
         spec = spec.model_copy(update={"created_at": store.clock()})
         kept = store.keep(Conversation.begun(spec).model_copy(update={"messages": ()}))
+        if parent is not None and parent.pause is not None:
+            kept.pause, kept.paused_with = store.clock(), True
         self._tell(kept, opening(kept.position))
         store.ring(spec.id)
         return Accepted(spec.id, spec.created_at)
@@ -87,6 +89,7 @@ class MemoryLedger:
             return Claim(
                 kept.conversation(), kept.fence, now, kept.cancel, dict(kept.calls), kept.pause is not None,
                 {route: store.places[route].mark for route in routes}, released, idle_s,
+                unexpired_mail(store, kept) if kept.position.listening else (),
             )  # fmt: skip
 
     def _taken(self, only: str | None) -> str | None:
@@ -119,6 +122,7 @@ class MemoryLedger:
         due: float | None,
         sends: Sequence[ToolRun] = (),
         rooms: Rooms = LEAST_ROOMS,
+        taken: Sequence[str] = (),
     ) -> Written | None:
         store = self._store
         with store.changed:
@@ -135,6 +139,10 @@ class MemoryLedger:
             before = kept.position
             counted = {"paused_s": before.paused_s, "dropped": before.dropped}
             kept.position = after.model_copy(update={"messages": (), **counted})
+            for place in taken:
+                kept.mailbox.pop(place, None)
+            if kept.mailbox and not {run.key for run in after.listening} <= {run.key for run in before.listening}:
+                kept.news = fence
             self._tell(kept, told)
             store.bury(after, MAX_DEAD)
             released = self._send(kept, before, sends, rooms)
@@ -158,6 +166,7 @@ class MemoryLedger:
             store.not_ready(kept)
             kept.expires_at = store.clock() + self._ttl_s
             kept.live_until = min(kept.live_until, store.clock() + LIVE_ENDED_S)
+            end_mail(store, kept)
         elif due is not None:
             if turned or kept.news == fence or kept.ended(store.clock()) or kept.all_in():
                 store.ring(after.id)
@@ -176,11 +185,6 @@ class MemoryLedger:
     def release_calls(self, rooms: Rooms) -> tuple[str, ...]:
         with self._store.changed:
             return tuple(release(self._store, rooms))
-
-    def calls(self, call_ids: Sequence[str]) -> list[tuple[Conversation, ToolRun]]:
-        with self._store.changed:
-            kept = {name: one.position for name in self._store.names() if (one := self._store.find(name))}
-            return out_calls(kept, call_ids)
 
     def renew(self, conversation_id: str, fence: int) -> bool:
         with self._store.changed:
@@ -229,49 +233,9 @@ class MemoryLedger:
                 raise KeyError(conversation_id)
             return decide(self._store, kept, key, decision)
 
-    def load(self, conversation_id: str) -> Conversation | None:
-        with self._store.changed:
-            kept = self._store.find(conversation_id)
-            return kept.conversation() if kept else None
-
-    def newest(self, limit: int) -> list[Conversation]:
-        with self._store.changed:
-            kept = [self._store.find(name) for name in reversed(self._store.names())]
-            return [one.position for one in kept if one][:limit]
-
-    def dead(self, limit: int) -> list[DeadCall]:
-        store = self._store
-        with store.changed:
-            kept = {name: one.position for name in store.names() if (one := store.find(name))}
-            newest = sorted(store.dead.items(), key=lambda item: item[1], reverse=True)[:limit]
-            return [found for call_id, at in newest if (found := dead_call(kept, call_id, at))]
-
-    def find_dead(self, call_id: str) -> DeadCall | None:
-        return next((call for call in self.dead(MAX_DEAD) if call.run.ref.call_id == call_id), None)
-
     def tell_live(self, *words: LiveWords) -> list[bool]:
         with self._store.changed:
             return [self._store.tell_words(one.told, self._held(one.conversation_id, one.fence)) for one in words]
-
-    def entries(self, conversation_id: str, after: str, wait_s: float, live: str | None = None) -> list[Entry]:
-        def found() -> list[Entry]:
-            kept = self._store.find(conversation_id)
-            if kept is None:
-                return []
-            told = [] if live is None else self._store.live(kept, int(live))
-            return in_order(kept.entries[int(after) :], told)
-
-        with self._store.changed:
-            self._store.changed.wait_for(found, timeout=wait_s)
-            return found()
-
-    def ended(self, conversation_id: str, wait_s: float) -> bool:
-        def has() -> bool:
-            kept = self._store.find(conversation_id)
-            return bool(kept and kept.entries and kept.entries[-1].type == "ended")
-
-        with self._store.changed:
-            return self._store.changed.wait_for(has, timeout=wait_s)
 
     def awake_s(self) -> float:
         return self._store.clock() - self._store.awake_since
@@ -294,5 +258,8 @@ class MemoryLedger:
         return kept if kept and kept.fence == fence else None
 
     def _tell(self, kept: Kept, told: Sequence[Told]) -> None:
-        for kind, data in told:
-            self._store.tell(kept, kind, json.loads(data))
+        for kind, text in told:
+            data = json.loads(text)
+            # A child that is left may have ended since the claim, and then that was told.
+            if kind != "child" or kept.calls.get(data["key"], UNKNOWN).child is None:
+                self._store.tell(kept, kind, data)

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skillfleet_workers.wire.calls import CallRecord
-from skillfleet_workers.wire.keys import LIVE_ENTRIES, LIVE_S, LIVE_WORDS
+from skillfleet_workers.wire.keys import LIVE_ENTRIES, LIVE_S, LIVE_WORDS, MESSAGES_KEPT
 
 from ..events import Entry, EventType, LiveTold, LiveType
+from ..subagents.mailbox import AgentMessage, Delivered
 from .fair import FIRST, FairQueue, Rank
 from .messages import Message
 from .models import Conversation, ConversationSpec
@@ -32,6 +33,8 @@ class Kept:
     cancel: bool = False
     pause: float | None = None
     """Since when; None when it is not to be paused."""
+    paused_with: bool = False
+    """It is because its parent is."""
     entries: list[Entry] = field(default_factory=list)
     live: deque[Entry] = field(default_factory=deque)
     live_told: int = 0
@@ -39,6 +42,10 @@ class Kept:
     calls: dict[str, CallRecord] = field(default_factory=dict)
     expires_at: float = math.inf
     news: int = -1
+    mailbox: dict[str, AgentMessage] = field(default_factory=dict)
+    """By place, in the order in which they came."""
+    requests: dict[tuple[str, str], float] = field(default_factory=dict)
+    """That wait for its answer: by requester and correlation_id, when they expire."""
     format: int = 1
 
     def ended(self, now: float) -> bool:
@@ -96,6 +103,12 @@ class MemoryStore:
         """What went over the control channel, the newest last."""
         self.dead: dict[str, float] = {}
         """Calls that were given up, by when."""
+        self.topics: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+        """By the root of a tree: who hears which pattern."""
+        self.posted: dict[tuple[str, str], tuple[Delivered, float]] = {}
+        """By root and message_id: what became of it, and until when that is known."""
+        self.messages: deque[tuple[int, AgentMessage]] = deque(maxlen=MESSAGES_KEPT)
+        self.messages_told = 0
         self._kept: dict[str, Kept] = {}
         self._by_key: dict[tuple[str, str], str] = {}
 

@@ -7,6 +7,7 @@ from pydantic import JsonValue
 from skillfleet_workers.wire.contract import DEFAULT_PRIORITY, DEFAULT_TENANT, Governing, UsedSkill
 from skillfleet_workers.wire.files import StoredFile
 
+from ..subagents.models import AgentSpec, ChainStep, ChildRun
 from .limits import ConversationModel, Divergence, Limits, Problem, Usage
 from .messages import Message, ToolDefinition
 from .recorded import Asked
@@ -42,6 +43,9 @@ class ConversationSpec(ConversationModel):
     `files`: what was handed in with it, for its scripts. `rules`: what the submitter wants to be asked about, in
     order. `answer_schema`: the JSON Schema that the answer has to fit. `model` `replay:NAME`: the replies of a
     recorded conversation, which is in `script`. `record`: what its model is asked is told in its events.
+
+    `root`: the conversation at the top of its tree, empty: itself; messages go between those of one tree. `agent`: of
+    a subagent. `subagents`: it may begin some, and send messages.
     """
 
     id: str
@@ -62,10 +66,18 @@ class ConversationSpec(ConversationModel):
     rules: tuple[Rule, ...] = ()
     answer_schema: dict[str, Any] | None = None
     record: bool = False
+    root: str = ""
+    agent: AgentSpec | None = None
+    subagents: bool = False
     tenant: str = DEFAULT_TENANT
     priority: int = DEFAULT_PRIORITY
     idempotency_key: str = ""
     created_at: float = 0.0
+
+    @property
+    def steps(self) -> tuple[ChainStep, ...]:
+        """What it runs without a model; none: it has one."""
+        return self.agent.steps if self.agent else ()
 
 
 class Conversation(ConversationModel):
@@ -81,7 +93,8 @@ class Conversation(ConversationModel):
     `corrections`: how often the model was told that its answer does not fit the schema; `data`: the answer that does.
     `waited_s`: how long it has waited for a person, which is not held against it; `waiting_since`: since when it
     does, by a clock that stands while it is paused. `divergences`: of a replay; `asked`: of one that is recorded,
-    what its model was asked last."""
+    what its model was asked last. `children`: the conversations that its calls began, in their order. `started_at`:
+    when it began, None: not yet."""
 
     spec: ConversationSpec
     status: Status = "queued"
@@ -105,6 +118,8 @@ class Conversation(ConversationModel):
     waiting_since: float | None = None
     divergences: tuple[Divergence, ...] = ()
     asked: Asked | None = None
+    children: tuple[ChildRun, ...] = ()
+    started_at: float | None = None
     paused_s: float = 0.0
     dropped: int = 0
 
@@ -117,6 +132,10 @@ class Conversation(ConversationModel):
     @property
     def id(self) -> str:
         return self.spec.id
+
+    @property
+    def root(self) -> str:
+        return self.spec.root or self.id
 
     @property
     def terminal(self) -> bool:
@@ -162,7 +181,9 @@ class Conversation(ConversationModel):
     @property
     def given_up(self) -> tuple[ToolRun, ...]:
         """This turn's calls that were ended without word from a worker, or from their child."""
-        ended = (run for run in self.runs if run.ref.turn == self.turn and (run.child or not run.worker))
+        heard = {child.key for child in self.children if child.status}
+        mine = (run for run in self.runs if run.ref.turn == self.turn and run.key not in heard)
+        ended = (run for run in mine if run.child or not run.worker)
         return tuple(run for run in ended if run.status in ("lost", "cancelled"))
 
     @property
@@ -173,17 +194,46 @@ class Conversation(ConversationModel):
     @property
     def with_workers(self) -> tuple[ToolRun, ...]:
         """Of those, the ones that a worker has, or is to have."""
-        return tuple(run for run in self.out if run.sends and not run.child)
+        return tuple(run for run in self.out if run.sends and not run.awaits)
 
     @property
     def unsent(self) -> tuple[ToolRun, ...]:
         """Of those, the ones that wait until others have come back."""
-        return tuple(run for run in self.out if not run.sends and not run.asks)
+        return tuple(run for run in self.out if not (run.sends or run.asks or run.own or run.retry_at is not None))
+
+    @property
+    def backing_off(self) -> tuple[ToolRun, ...]:
+        """Of those, the ones that have failed, and are sent again in a while."""
+        return tuple(run for run in self.out if run.retry_at is not None)
 
     @property
     def with_children(self) -> tuple[ToolRun, ...]:
-        """Of those, the ones that a child conversation works on."""
-        return tuple(run for run in self.out if run.child)
+        """Of those, the ones that wait for child conversations."""
+        return tuple(run for run in self.out if run.awaits)
+
+    @property
+    def open_children(self) -> tuple[ChildRun, ...]:
+        """Those that are to be heard of, whether a call waits for them or not."""
+        return tuple(child for child in self.children if child.open)
+
+    @property
+    def awaited(self) -> frozenset[str]:
+        """The keys of the children that calls wait for."""
+        return frozenset(key for run in self.out for key in run.awaits)
+
+    def child_of(self, key: str) -> ChildRun | None:
+        """The child that this call began."""
+        return next((child for child in self.children if child.key == key), None)
+
+    @property
+    def listening(self) -> tuple[ToolRun, ...]:
+        """Of those, the ones that wait for messages."""
+        return tuple(run for run in self.out if run.listens)
+
+    @property
+    def posting(self) -> tuple[ToolRun, ...]:
+        """Of those, the ones that wait for the ledger's word."""
+        return tuple(run for run in self.out if run.begun and not (run.listens or run.awaits))
 
     @property
     def with_persons(self) -> tuple[ToolRun, ...]:

@@ -7,7 +7,8 @@ from skillfleet_workers.wire.contract import Effects, Governing, ScriptTool, Use
 from skillfleet_workers.wire.execution import Artifact
 from skillfleet_workers.wire.published import Snapshot
 
-from .limits import Divergence, Problem, Usage
+from ..subagents.mailbox import AgentMessage, Delivered, Mail
+from .limits import Divergence, Limits, Problem, Usage
 from .messages import Message
 from .models import ConversationSpec, Rule, Status
 from .recorded import Asked
@@ -25,7 +26,8 @@ class Submitted:
 class ModelReplied:
     """`snapshot`: the skills that it was asked with; None: not known. `trimmed`: as in the Conversation, when it was
     asked. `rules`: what the fleet's operator wants to be asked about. `outputs`: what `read_output` brings, by the
-    call's place in the turn. `divergences`: of a replay; `asked`: of a conversation that is recorded."""
+    call's place in the turn. `divergences`: of a replay; `asked`: of a conversation that is recorded. `problem`: why
+    the answer that it is has failed."""
 
     message: Message
     usage: Usage = field(default_factory=Usage)
@@ -35,6 +37,7 @@ class ModelReplied:
     outputs: Mapping[int, str] = field(default_factory=dict)
     divergences: tuple[Divergence, ...] = ()
     asked: Asked | None = None
+    problem: Problem | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +65,27 @@ class ToolFinished:
 
 @dataclass(frozen=True, slots=True)
 class ChildAwaited:
-    """The call's child has not ended, and perhaps not begun. `content`: the instructions of the skill that it carries
-    out; `tools`: its scripts."""
+    """The call's child is not known to have begun. Of one that carries out a skill: `content`, the instructions;
+    `tools`, its scripts."""
 
     key: str
-    content: str
+    content: str = ""
     tools: tuple[ScriptTool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
+class ChildBegun:
+    """The ledger has the child that the call `key` began."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class ChildFinished:
-    """The call's child has ended: what the call has come to by that, the files that the child's calls brought, what
-    the child has used, with its own children, and how many calls they made."""
+    """The child that the call `key` began has ended (`ended`: its terminal status): what a call that waits for it
+    has come to by that, the files that the child's calls brought, what the child has used, with its own children, and
+    how many calls they made; `kept`: what is kept for those of them of which that is not known;
+    `begun`: False of one that was told to end before it had begun."""
 
     key: str
     status: str
@@ -81,6 +93,47 @@ class ChildFinished:
     artifacts: tuple[Artifact, ...] = ()
     usage: Usage = field(default_factory=Usage)
     calls: int = 0
+    ended: str = ""
+    kept: Limits | None = None
+    begun: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class MailCame:
+    """Messages that the call `key` waits for are there: those that it takes, in the order in which it is shown
+    them."""
+
+    key: str
+    mail: tuple[Mail, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitOver:
+    """The time is up for which the call waited for children, or for messages."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """The ledger has said what became of what the call sends, or subscribes to."""
+
+    key: str
+    delivered: Delivered
+
+
+@dataclass(frozen=True, slots=True)
+class Unposted:
+    """The ledger has not said what became of what the call sends, or subscribes to."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class BackoffOver:
+    """The call's script failed a while ago, and is run again now."""
+
+    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +145,10 @@ class ToolUnstarted:
 
 @dataclass(frozen=True, slots=True)
 class ToolFailed:
-    """The call's script failed, and its skill allows one more attempt."""
+    """The call's script failed, for the `failures`th time, and its skill allows one more attempt."""
 
     key: str
+    failures: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +208,13 @@ Event = (
     | ModelFailed
     | ToolFinished
     | ChildAwaited
+    | ChildBegun
     | ChildFinished
+    | MailCame
+    | WaitOver
+    | Posted
+    | Unposted
+    | BackoffOver
     | ToolUnstarted
     | ToolFailed
     | ToolLost
@@ -187,6 +247,30 @@ class StartChild:
 
 
 @dataclass(frozen=True, slots=True)
+class Deliver:
+    """What the call sends; the ledger tells it what became of it. To do it twice is harmless."""
+
+    key: str
+    message: AgentMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe:
+    """From here on the conversation is sent what is published under topics that fit the pattern; likewise."""
+
+    key: str
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class TakeMail:
+    """The call `key` was given these, which stand in the transcript now: they leave the mailbox with the commit."""
+
+    key: str
+    mail: tuple[Mail, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CancelTool:
     """The call's result is no longer wanted: its worker sees that the conversation has ended, and kills it. Its child
     is cancelled with the commit."""
@@ -199,4 +283,4 @@ class Finish:
     status: Status
 
 
-Effect = CallModel | RunTool | StartChild | CancelTool | Finish
+Effect = CallModel | RunTool | StartChild | Deliver | Subscribe | TakeMail | CancelTool | Finish

@@ -1,17 +1,24 @@
-"""What `read_output` brings: the whole output of an earlier call, in pieces (pure)."""
+"""What is found of a conversation when its model asks for it: the whole output of an earlier call, in pieces
+(`read_output`); how far its subagents have come (`list_subagents`) (pure)."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from skillfleet_workers.wire.contract import READ_LIMIT_BYTES, CallRef, ToolError
 from skillfleet_workers.wire.execution import ScriptExecution
-from skillfleet_workers.wire.shown import shown_to_model
+from skillfleet_workers.wire.shown import short, shown_to_model
 
+from ..subagents.models import ChildRun
+from ..subagents.transitions import state_of
 from ..tools.dispatch import OwnCall, dispatch
-from ..tools.own import READ_OUTPUT
+from ..tools.own import LIST_SUBAGENTS, READ_OUTPUT
 from .messages import Message
-from .models import Conversation
+from .models import Conversation, Status
+from .parenting import told_of
 from .trimming import BEFORE, call_keys
+
+LISTED_CHARS = 200
+"""Of what a subagent has come to."""
 
 Executions = Callable[[CallRef], ScriptExecution | None]
 """The result of a call, whichever of its attempts brought it; None: it was no run, or is there no longer."""
@@ -22,16 +29,42 @@ def no_executions(ref: CallRef) -> ScriptExecution | None:
     return None
 
 
-def outputs_for(message: Message, conversation: Conversation, executions: Executions) -> dict[int, str]:
-    """By the place of each call of `message` that reads an output: what it brings."""
+States = Callable[[Sequence[str]], Mapping[str, Status]]
+"""Of conversations, by their ids: those that are kept."""
+
+
+def no_states(ids: Sequence[str]) -> dict[str, Status]:
+    """Nothing is known of them."""
+    return {}
+
+
+def outputs_for(
+    message: Message, conversation: Conversation, executions: Executions, states: States = no_states
+) -> dict[int, str]:
+    """By the place of each call of `message` that reads the conversation: what it brings."""
     found = {}
     for place, call in enumerate(message.tool_calls or ()):
-        if call.function.name == READ_OUTPUT.tool:
+        if call.function.name == LIST_SUBAGENTS.tool:
+            found[place] = _subagents(conversation, states)
+        elif call.function.name == READ_OUTPUT.tool:
             meant = dispatch(call.function, conversation)
             if isinstance(meant, OwnCall):
                 request = meant.request
                 found[place] = _output(conversation, request["call"], request.get("offset", 0), executions)
     return found
+
+
+def _subagents(conversation: Conversation, states: States) -> str:
+    now = states([child.id for child in conversation.open_children]) if conversation.open_children else {}
+    listed = [_listed(child, now.get(child.id)) for child in conversation.children]
+    return json.dumps(listed, ensure_ascii=False)
+
+
+def _listed(child: ChildRun, status: Status | None) -> dict[str, str]:
+    """`status`: of one that is open. What it has come to is told by await_subagents."""
+    told = told_of(child, state_of(status) if status and child.open else None)
+    about = {"skill": child.skill} if child.skill else {}
+    return told | about | {name: short(told[name], LISTED_CHARS) for name in ("answer", "error") if name in told}
 
 
 def _output(conversation: Conversation, key: str, offset: int, executions: Executions) -> str:

@@ -10,7 +10,7 @@ from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.contract import CallRef
 
 from .ledger import DeadCall, dead_call, out_calls
-from .models import Conversation
+from .models import Conversation, Status
 from .runs import ToolRun
 from .stored import POSITION, UNREADABLE, conversation_of
 
@@ -38,8 +38,9 @@ class KeptInRedis:
         messages = (fields["data"] for _, fields in stream if fields["type"] == "message")
         return conversation_of(state, messages) if state else None
 
-    def newest(self, limit: int) -> list[Conversation]:
-        return list(self._stored(cast(list[str], self._client.zrevrange(keys.INDEX, 0, limit - 1))).values())
+    def newest(self, limit: int, skip: int = 0) -> list[Conversation]:
+        names = cast(list[str], self._client.zrevrange(keys.INDEX, skip, skip + limit - 1))
+        return list(self._stored(names).values())
 
     def dead(self, limit: int) -> list[DeadCall]:
         newest = cast(list[tuple[str, float]], self._client.zrevrange(keys.DEAD, 0, limit - 1, withscores=True))
@@ -54,6 +55,10 @@ class KeptInRedis:
         if at is None:
             return None
         return dead_call(self._stored([CallRef.of_call(call_id).conversation_id]), call_id, at / 1000)
+
+    def states(self, conversation_ids: Sequence[str]) -> dict[str, Status]:
+        found = self._states(conversation_ids, ("status",))
+        return {name: cast(Status, state["status"]) for name, state in found.items()}
 
     def _stored(self, names: Sequence[str]) -> dict[str, Conversation]:
         """Those that are kept, by name, without their messages."""

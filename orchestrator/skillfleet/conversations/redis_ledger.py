@@ -18,7 +18,8 @@ from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.lua import lua
 
 from ..events import Entry, Told, in_order, opening
-from .acceptance import ON_DISK_WITHIN_MS, REPLICATED_WITHIN_MS, check_replicated, on_disk
+from ..subagents.mailbox import orphaned
+from .acceptance import MAX_WAIT_S, ON_DISK_WITHIN_MS, REPLICATED_WITHIN_MS, check_replicated, on_disk
 from .ledger import (
     FORMAT,
     LEASE_S,
@@ -34,6 +35,7 @@ from .ledger import (
 from .models import Conversation, ConversationSpec
 from .persons import asked_for, decided_entry
 from .redis_kept import KeptInRedis
+from .redis_mail import MailInRedis, mail_of
 from .retention import forget_expired
 from .runs import Decision, ToolRun
 from .schedule import LEAST_ROOMS, RESEND_AFTER_S, Rooms
@@ -48,14 +50,13 @@ from .stored import (
     stored_apart,
 )
 
-MAX_WAIT_S = (ON_DISK_WITHIN_MS + REPLICATED_WITHIN_MS) / 1000
 TIDY_EVERY_S = 60.0
 _LOOK_MS = int(RESEND_AFTER_S * 1000)
 
 log = logging.getLogger(__name__)
 
 
-class RedisLedger(KeptInRedis):
+class RedisLedger(KeptInRedis, MailInRedis):
     """Safe to share between threads. Raises redis.RedisError when redis cannot be reached.
 
     `bell` names the doorbell that conversations submitted here ring, and that `wait` listens to; `queue` the Celery
@@ -80,8 +81,8 @@ class RedisLedger(KeptInRedis):
         self._blocking = urls.client(blocking_seconds=MAX_WAIT_S)
         self._ttl_s = ttl_s
         fleet_keys = keys.FleetKeys(fleet)
-        self._due, self._control = fleet_keys.due, fleet_keys.control
-        self._idempotency = fleet_keys.idempotency
+        self._due, self._control, self._messages = fleet_keys.due, fleet_keys.control, fleet_keys.messages
+        self._idempotency, self._unarchived = fleet_keys.idempotency, fleet_keys.unarchived
         self._bell = keys.FleetKeys(bell or fleet).bell
         self._queue = keys.QueueKeys(queue or keys.task_queue(fleet)).base
         self._tenant_slots, self._lease_ms = tenant_slots, int(lease_s * 1000)
@@ -89,8 +90,9 @@ class RedisLedger(KeptInRedis):
             self._client.register_script(lua(__package__, name))
             for name in ("submit", "claim", "commit", "renew", "release", "tell_live")
         )
-        self._cancel, self._pause, self._resume, self._decide = (
-            self._client.register_script(lua(__package__, name)) for name in ("cancel", "pause", "resume", "decide")
+        self._cancel, self._pause, self._resume, self._decide, self._deliver, self._subscribe = (
+            self._client.register_script(lua(__package__, name))
+            for name in ("cancel", "pause", "resume", "decide", "deliver", "subscribe")
         )
         self._waits_for_disk, self._replicas = True, replicas
         self._written, self._fleet, self._tidy_at = OwnWritings(), fleet, 0.0
@@ -123,11 +125,11 @@ class RedisLedger(KeptInRedis):
         key = [self._idempotency(spec.tenant, spec.idempotency_key)] if spec.idempotency_key else []
         self._submit(
             client=pipe,
-            keys=[keys.state(spec.id), keys.events(spec.id), keys.INDEX, *key],
+            keys=[keys.state(spec.id), keys.events(spec.id), keys.INDEX, self._unarchived, *key],
             args=[
                 spec.id, spec.model_dump_json(), state_json(started), started.status,
                 self._due, self._bell, self._control, int(spec.limits.timeout_s * 1000),
-                spec.tenant, spec.priority, spec.parent_call, *told,
+                spec.tenant, spec.priority, spec.parent_call, spec.root, *told,
             ],
         )  # fmt: skip
 
@@ -144,13 +146,17 @@ class RedisLedger(KeptInRedis):
         state, calls, messages = paired(answer[5]), paired(answer[6]), answer[7]
         try:
             conversation, records = self._written.read(name, fence, state, messages), parse_records(calls)
+            mailbox = mail_of(answer[8])
         except UNREADABLE as unreadable:
             # Others are served meanwhile; it is looked at again when this lease ends.
             log.error("conversation %s cannot be read: %r", name, unreadable)
             return Nothing(0.0, released)
         overtaken_at = {route: int(mark) / 1000 for route, mark in paired(marks).items()}
         cancel, pause = state.get("cancel") == "1", "pause" in state
-        return Claim(conversation, fence, now / 1000, cancel, records, pause, overtaken_at, released, idle_ms / 1000)
+        return Claim(
+            conversation, fence, now / 1000, cancel, records, pause, overtaken_at, released, idle_ms / 1000,
+            mailbox,
+        )  # fmt: skip
 
     def commit(
         self,
@@ -160,10 +166,14 @@ class RedisLedger(KeptInRedis):
         due: float | None,
         sends: Sequence[ToolRun] = (),
         rooms: Rooms = LEAST_ROOMS,
+        taken: Sequence[str] = (),
     ) -> Written | None:
         name, apart = after.id, stored_apart(after).items()
         done, *released = self._commit(
-            keys=[keys.state(name), keys.events(name), keys.calls(name), self._due, keys.end(name), keys.DEAD],
+            keys=[
+                keys.state(name), keys.events(name), keys.calls(name), self._due, keys.end(name), keys.DEAD,
+                self._messages,
+            ],
             args=[
                 name, fence, state_json(after), after.status, "" if due is None else int(due * 1000),
                 ",".join(run.key for run in after.with_workers), self._ttl_s, secrets.token_hex(8),
@@ -171,6 +181,7 @@ class RedisLedger(KeptInRedis):
                 ",".join(f"{run.key}:{'child' if run.child else 'result'}" for run in after.given_up),
                 self._tenant_slots, self._queue, rooms.told, _LOOK_MS,
                 ",".join(f"{run.key}:{int(run.again)}:{run.route}" for run in sends), own_ms(after),
+                ",".join(taken), json.dumps(orphaned(name, after.status, after.root)) if after.terminal else "",
                 len(apart), *(part for field in apart for part in field), *(part for entry in told for part in entry),
             ],
         )  # fmt: skip

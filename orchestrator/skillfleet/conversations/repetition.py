@@ -1,7 +1,7 @@
 """A model that makes the same call again and again and learns nothing by it (pure)."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from skillfleet_workers.wire.contract import ToolError
@@ -27,12 +27,15 @@ class Past:
     brought: dict[str, str | None]
 
 
-def without_repeated(conversation: Conversation, runs: Sequence[ToolRun]) -> tuple[ToolRun, ...]:
-    """The calls of the model's last message: those that it has made often enough are answered instead."""
+def without_repeated(
+    conversation: Conversation, runs: Sequence[ToolRun], waiting: Collection[str] = ()
+) -> tuple[ToolRun, ...]:
+    """The calls of the model's last message: those that it has made often enough are answered instead. `waiting`: the
+    tools for which that is never so."""
     calls = conversation.messages[-1].tool_calls or ()
     before = tuple(_past(conversation))
     return tuple(
-        run.refuse(_told(call)) if _repeated(identity(call.function), before) else run
+        run.refuse(_told(call)) if run.name not in waiting and _repeated(identity(call.function), before) else run
         for call, run in zip(calls, runs, strict=True)
     )
 

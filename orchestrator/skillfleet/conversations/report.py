@@ -5,12 +5,14 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from skillfleet_workers.wire.contract import UsedSkill
+from skillfleet_workers.wire.shown import short
 
 from ..errors import BadRequestError
 from .limits import ConversationModel, Divergence, Limits, Problem, Usage
 from .models import Conversation, Status
 from .persons import Asked
 
+RESULT_CHARS = 200
 Data = TypeVar("Data", bound=BaseModel)
 
 
@@ -25,6 +27,18 @@ class CallReport(ConversationModel):
     runtime: str
     ms: float
     child: str = ""
+
+
+class ChildReport(ConversationModel):
+    """A subagent that it began, `call`: with this call. `status`: its terminal one, None: it has not ended; `result`:
+    what it has come to, in short."""
+
+    agent_id: str
+    call: str
+    name: str
+    skill: str
+    status: Status | None
+    result: str = ""
 
 
 class ArtifactReport(ConversationModel):
@@ -43,7 +57,7 @@ class Report(ConversationModel):
     `snapshot`: the id of the skills that it keeps to, empty: none yet; `skills`: those that its calls really used.
     `usage`: with what its children used; its cost by the prices of the models. `waiting_for`: the calls that wait for
     a person. `data`: the answer, where it had to fit a schema and does; `divergences`: where a replay is not as
-    recorded."""
+    recorded. `subagents`: those that it began, in that order."""
 
     id: str
     parent_id: str | None
@@ -64,6 +78,7 @@ class Report(ConversationModel):
     waiting_for: tuple[Asked, ...] = ()
     data: JsonValue = None
     divergences: tuple[Divergence, ...] = ()
+    subagents: tuple[ChildReport, ...] = ()
 
     def data_as(self, model: type[Data]) -> Data:
         """The answer of a conversation that was asked with a schema, such as that of `model`.
@@ -90,6 +105,22 @@ def artifacts_of(conversation: Conversation) -> tuple[ArtifactReport, ...]:
         ArtifactReport.model_validate({"call": run.key, **one.model_dump()})
         for run in conversation.runs
         for one in run.artifacts
+    )
+
+
+def subagents_of(conversation: Conversation) -> tuple[ChildReport, ...]:
+    return tuple(
+        ChildReport.model_validate(
+            {
+                "agent_id": child.id,
+                "call": child.key,
+                "name": child.name,
+                "skill": child.skill,
+                "status": child.status or ("cancelled" if child.unwanted else None),
+                "result": short(child.shown, RESULT_CHARS),
+            }
+        )
+        for child in conversation.children
     )
 
 
@@ -125,6 +156,7 @@ def report(conversation: Conversation, now: float) -> Report:
         priority=conversation.spec.priority,
         data=conversation.data,
         divergences=conversation.divergences,
+        subagents=subagents_of(conversation),
         waiting_for=tuple(Asked.of(run) for run in conversation.with_persons),
         elapsed_ms=round((end - conversation.spec.created_at) * 1000, 1),
     )

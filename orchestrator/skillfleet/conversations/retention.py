@@ -20,6 +20,7 @@ def forget_expired(client: redis.Redis, fleet: str, ttl_s: int) -> None:
     seconds, micros = client.time()
     until_ms = (seconds - ttl_s) * 1000 + micros // 1000
     _forget(client, keys.INDEX, until_ms, str)
+    _forget(client, keys.FleetKeys(fleet).unarchived, until_ms, str)
     _forget(client, keys.DEAD, until_ms, lambda call_id: CallRef.of_call(call_id).conversation_id)
     live_processes(client, fleet)  # forgets who has been silent
 

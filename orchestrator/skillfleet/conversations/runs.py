@@ -18,6 +18,7 @@ from skillfleet_workers.wire.execution import Artifact
 from skillfleet_workers.wire.files import StoredFile
 from skillfleet_workers.wire.shown import shown_to_model
 
+from ..subagents.mailbox import Listening
 from .limits import ConversationModel, Usage
 
 SHOWN_IMAGES = 8
@@ -69,12 +70,17 @@ class ToolRun(ConversationModel):
     `tool_error`. `losses`: how many of its attempts were lost, with their workers or under them, since its script
     last failed; `effects`: what the last worker had said of it, `said`: how it lost it, if it lived. `sent_at` is
     when the attempt was last sent, seconds since the epoch; `route`: which workers it was sent to, empty: all;
-    `sends` is 0 where no worker was asked. `governing`: the skill that it activated, and `child` the id of the
-    conversation that carries it out, where it forks.
+    `sends` is 0 where no worker was asked. `governing`: the skill that it activated. `child`: the id of the
+    conversation that it began.
     `asks`: what it waits for a person for, before it is sent or instead of that, until that is known: then it is its
     `decision`.
+    `own`: the orchestrator makes it, and no worker is asked; `begun`: it has done its part, and waits: for the
+    children that the calls `awaits` (their keys) began, for messages (`listens`), until `until` at the latest (by a
+    clock that stands while the conversation is paused, seconds since the epoch); or for the ledger's word.
     `artifacts`: the files that it brought. `refused`: the code of the ToolError that stands in its place where the
-    engine would not make it. `child_usage`, `child_calls`: what its child has used, and how many calls it made.
+    engine would not make it. `retry_at`: its script has failed, and it is sent again then, by a clock that stands
+    while the conversation is paused; until then no worker is to have it. `child_usage`, `child_calls`: where earlier
+    releases kept what is in the conversation's `children` now.
     `shown`, `request` and `governing` are dropped once they stand in the transcript."""
 
     ref: CallRef
@@ -90,6 +96,7 @@ class ToolRun(ConversationModel):
     sends: int = 0
     sent_at: float = 0.0
     route: str = ""
+    retry_at: float | None = None
     losses: int = 0
     effects: Effects | None = None
     said: str = ""
@@ -101,6 +108,11 @@ class ToolRun(ConversationModel):
     refused: str = ""
     child_usage: Usage = Usage()
     child_calls: int = 0
+    own: bool = False
+    begun: bool = False
+    awaits: tuple[str, ...] = ()
+    until: float | None = None
+    listens: Listening | None = None
 
     @property
     def key(self) -> str:
@@ -140,9 +152,10 @@ class ToolRun(ConversationModel):
         """Without what stands in the transcript, but for the payload of a call that was given up."""
         if self.dead:
             return self.model_copy(update={"shown": ""})
-        named = {name: value for name, value in self.request.items() if name in ("skill_name", "name")}
+        names = ("skill",) if self.own else ("skill_name", "name")
+        named = {name: value for name, value in self.request.items() if name in names}
         return self.model_copy(update={"shown": "", "said": "", "request": named, "governing": None})
 
     @property
     def skill(self) -> str | None:
-        return skill_of(self.request)
+        return self.request.get("skill") if self.own else skill_of(self.request)

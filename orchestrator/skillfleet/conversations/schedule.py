@@ -1,19 +1,20 @@
 """When a conversation must be looked at next, and what a look finds (pure)."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from skillfleet_workers.wire.calls import CallRecord
-from skillfleet_workers.wire.contract import ToolError
 from skillfleet_workers.wire.shown import shown_to_model
 
-from .limits import Usage
+from ..subagents.mailbox import Mail
+from .looks import looks_at_children, news_of_children, waits_over
+from .lost_calls import no_worker
+from .mail_looks import mail_dues, mail_news
 from .models import Conversation
 from .moves import (
+    BackoffOver,
     CancelRequested,
-    ChildAwaited,
-    ChildFinished,
     DeadlinePassed,
     Decided,
     Event,
@@ -54,10 +55,6 @@ PLACED_LOOK_S = 5.0
 """Longest time between two looks at a call that has a place in the tool queue: they are few."""
 
 WAITING_LOOK_S = 10.0
-CHILD_LOOK_S = 5.0
-"""After this long a call looks whether its child has begun; then more and more seldom whether somebody serves it."""
-
-CHILD_LOOK_CAP_S = 60.0
 QUEUE_TIMEOUT_S = 120.0
 """A call that only some workers can run is given up when none of them has been there for this long."""
 
@@ -123,7 +120,8 @@ class Sight:
     """What a look goes by besides the records. `listening_since`: when redis could last be reached again; before it,
     silence proves nothing. `empty_queues`: the routes whose tool queue is empty. `overtaken_at`: as in the Claim.
     `unserved`: calls, by their keys. `lost_after_s`: see the function. `snapshot`: the id of the skills that it
-    begins with, empty: not known, None: because there is no worker."""
+    begins with, empty: not known, None: because there is no worker. `mailbox`: as in the Claim; `listening`: the
+    calls that listened by then."""
 
     now: float
     cancel: bool = False
@@ -135,6 +133,8 @@ class Sight:
     lost_after_s: float = LOST_AFTER_S
     snapshot: str | None = ""
     queue_timeout_s: float = QUEUE_TIMEOUT_S
+    mailbox: Sequence[Mail] = ()
+    listening: Collection[str] = ()
 
     def lost_at(self, record: CallRecord) -> float:
         return max(record.beat_at, self.listening_since) + self.lost_after_s
@@ -155,13 +155,19 @@ def observe(conversation: Conversation, records: Records, sight: Sight) -> list[
         record = records.get(run.key)
         if run.asks:
             events += _word_on(run, record)
-        elif not run.sends:
+        elif run.retry_at is not None and sight.now >= run.retry_at + conversation.paused_s:
+            events.append(BackoffOver(run.key))
+        elif run.awaits or not run.sends:
             continue
         elif not sight.pause and conversation.status == "paused" and not _started(run, record):
             # Its message may have come to a worker meanwhile, which was told to leave it.
             events.append(ToolUnstarted(run.key))
         elif record is not None:
             events += _news_of(run, record, sight)
+    events += news_of_children(conversation, records)
+    if not sight.pause:
+        events += waits_over(conversation, sight.now)
+    events += mail_news(conversation, records, sight.mailbox, sight.now)
     if sight.cancel:
         events.append(CancelRequested())
     heard = any(isinstance(event, Decided) for event in events)  # in time, since when it is given another deadline
@@ -208,8 +214,10 @@ def next_due(conversation: Conversation, records: Records, sight: Sight) -> floa
         return sight.now + WORKER_LOOK_S
     if not conversation.out:
         return sight.now
-    awaited = (*conversation.with_workers, *conversation.with_children)
-    looks = [_look_at(run, records.get(run.key), sight) for run in awaited]
+    looks = [_look_at(run, records.get(run.key), sight) for run in conversation.with_workers]
+    looks += looks_at_children(conversation, records, sight.now)
+    looks += mail_dues(conversation, sight.listening, sight.now)
+    looks += (run.retry_at + conversation.paused_s for run in conversation.backing_off if run.retry_at is not None)
     return min([conversation.closes_at, *looks])
 
 
@@ -220,13 +228,11 @@ def _word_on(run: ToolRun, record: CallRecord | None) -> Iterator[Event]:
 
 def _news_of(run: ToolRun, record: CallRecord, sight: Sight) -> Iterator[Event]:
     done = record.result
-    if run.child:
-        yield from _news_of_child(run, record)
-    elif done is not None:
+    if done is not None:
         told = (done.status, done.shown, done.worker, done.runtime, done.ms, done.tools, done.used, done.governing)
         yield ToolFinished(run.key, *told, done.artifacts)
     elif record.failed >= run.ref.attempt:
-        yield ToolFailed(run.key)
+        yield ToolFailed(run.key, record.failures)
     elif record.lost >= run.ref.attempt:
         yield ToolLost(run.key, record.effects, record.said)
     elif record.returned >= run.ref.attempt:
@@ -240,15 +246,6 @@ def _news_of(run: ToolRun, record: CallRecord, sight: Sight) -> Iterator[Event]:
         yield ToolUnstarted(run.key)
 
 
-def _news_of_child(run: ToolRun, record: CallRecord) -> Iterator[Event]:
-    if record.child is not None:
-        child = record.child
-        usage = Usage.model_validate(child.usage)
-        yield ChildFinished(run.key, child.status, child.shown, child.artifacts, usage, child.calls)
-    elif record.result is not None:
-        yield ChildAwaited(run.key, record.result.shown, record.result.tools)
-
-
 def _news_of_unserved(run: ToolRun, unserved: Unserved, sight: Sight) -> Iterator[Event]:
     """Its message is not missed: nobody would have taken it."""
     if unserved.moved:
@@ -258,20 +255,8 @@ def _news_of_unserved(run: ToolRun, unserved: Unserved, sight: Sight) -> Iterato
         yield ToolFinished(run.key, "tool_error", shown_to_model(error))
 
 
-def no_worker(run: ToolRun, why: str, waited_s: float) -> ToolError:
-    needs = f": {why.rstrip('.')}" if why else ""
-    return ToolError(
-        error="no_worker_for_skill",
-        message=f"No worker can run the skill {run.skill!r}{needs}. The call has waited {waited_s:.0f} s for one.",
-        fix="Go about it without this skill, or tell the user that no worker of the fleet can run it now.",
-    )
-
-
 def _look_at(run: ToolRun, record: CallRecord | None, sight: Sight) -> float:
     now = sight.now
-    if run.child:
-        begun = record is not None and record.begun
-        return now + min(CHILD_LOOK_CAP_S, max(CHILD_LOOK_S, (now - run.sent_at) / 2 if begun else 0.0))
     if record is not None and _started(run, record):
         return max(sight.lost_at(record), now + SOONEST_LOOK_S)
     if unserved := sight.unserved.get(run.key):

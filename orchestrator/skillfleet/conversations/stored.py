@@ -20,6 +20,9 @@ RUN = "run:"
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError)
 """What comes of data that this release cannot read: of a form that it does not know, or damaged."""
 
+WITH_CHILDREN = 4
+"""The first format that keeps of a conversation's children what is known of them."""
+
 MOST_KEPT = 256
 FENCES_A_TURN = 2
 """To let go raises the fence, and so does the next claim."""
@@ -51,14 +54,21 @@ def closed_runs(conversation: Conversation) -> dict[str, str]:
 
 
 def stored_apart(conversation: Conversation) -> dict[str, str]:
-    """By field: the closed calls; in a turn with children, the calls that they work on; in one with several calls,
-    whether some wait to be sent; in one with a word of a person's, the calls that wait for one; of a child that has
-    ended, what its parent's call has come to."""
+    """By field: the closed calls; of one with children, the calls that began those that are to be heard of, those of
+    them that calls wait for, and those that were told to end; in a turn with several calls, whether some wait to be
+    sent; in one with calls that the orchestrator makes, those that wait for messages, and for the ledger's word; in
+    one with a word of a person's, the calls that wait for one; of a child that has ended, what its
+    parent's call has come to."""
     apart, turn = closed_runs(conversation), [run for run in conversation.runs if run.ref.turn == conversation.turn]
-    if any(run.child for run in turn):
-        apart["children"] = ",".join(run.key for run in conversation.with_children)
+    if conversation.children:
+        apart["children"] = ",".join(child.key for child in conversation.open_children)
+        apart["awaits"] = ",".join(sorted(conversation.awaited))
+        apart["leaving"] = ",".join(child.key for child in conversation.children if child.leaving)
     if len(turn) > 1:
         apart["unsent"] = "1" if conversation.unsent else ""
+    if any(run.own for run in turn):
+        apart["listening"] = ",".join(run.key for run in conversation.listening)
+        apart["posting"] = ",".join(run.key for run in conversation.posting)
     if any(run.asks or run.decision for run in turn):
         apart["asking"] = ",".join(f"{run.key}={run.asks}" for run in conversation.with_persons)
     if conversation.terminal and conversation.spec.parent_call:
@@ -81,12 +91,32 @@ def conversation_of(state: Mapping[str, str], messages: Iterable[str]) -> Conver
     stored = json.loads(state["state"])
     apart = [json.loads(text) for field, text in state.items() if field.startswith(RUN)]
     runs = {_place(run): run for run in (*apart, *stored.get("runs", ()))}
+    if stored.get("format", 0) < WITH_CHILDREN:
+        stored["children"] = [_child_then(run) for run in runs.values() if run.get("child")]
     known: dict[str, Any] = {
         "spec": spec.model_copy(update={"created_at": int(state["created"]) / 1000}),
         "messages": tuple(Message.model_validate_json(message) for message in messages),
         "runs": [runs[place] for place in sorted(runs)],
     }
     return Conversation.model_validate(stored | known | _counted(state))
+
+
+def _child_then(run: dict[str, Any]) -> dict[str, Any]:
+    """What is known of the child, where its parent kept that with its call."""
+    key, status = "{turn}.{index}".format_map(run["ref"]), run.get("status")
+    if status is None:
+        run["awaits"] = [key]
+    ended: dict[str | None, str] = {None: "", "succeeded": "completed", "cancelled": "cancelled"}
+    return {
+        "key": key,
+        "id": run["child"],
+        "skill": ((run.get("governing") or {}).get("skill")) or "",
+        "status": ended.get(status, "failed"),
+        "succeeded": status == "succeeded",
+        "usage": run.get("child_usage", {}),
+        "calls": run.get("child_calls", 0),
+        "told": True,
+    }
 
 
 class OwnWritings:

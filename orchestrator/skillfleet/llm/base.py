@@ -62,11 +62,13 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """An assistant message, as the provider sent it, and what it cost. `divergences`: of a replay, which see."""
+    """An assistant message, as the provider sent it, and what it cost. `divergences`: of a replay, which see.
+    `problem`: the message calls nothing, and is what there is of an answer although that has failed."""
 
     message: Message
     usage: Usage = field(default_factory=Usage)
     divergences: tuple[Divergence, ...] = ()
+    problem: Problem | None = None
 
 
 class LanguageModel(Protocol):

@@ -23,6 +23,17 @@ SKILLFLEET_OUTPUT_DIR; its stdout is for short results.
 - Calls that don't need each other's results go out together.
 - End with one concise answer to the task."""
 
+SUBAGENTS_PROMPT = """\
+Subagents can work on parts of the task: each is a conversation of its own, with these tools.
+
+- Spawn one for a part that takes several steps, needs nothing of the others, and has a short answer. What a call or \
+two can do, do yourself. Those that you spawn in one turn work side by side.
+- A subagent sees its prompt and nothing else of yours: write down all that it needs, and what its answer should say.
+- With wait=false you go on at once, and await_subagents brings the answers. Do that before you answer: a subagent \
+ends with the agent that began it. What they use counts against your limits.
+- Messages are for agents that work at the same time: send_message to one, publish to all that have subscribed to a \
+topic; receive_messages brings what has come, and can wait for it. The answer of a subagent is no message."""
+
 NOBODY_ANSWERS = "Nobody can answer questions in between."
 MAY_ASK = "What you cannot find out yourself and cannot do without, ask the user with ask_user before it."
 
@@ -41,11 +52,25 @@ Your last answer, the one without tool calls, is JSON alone, with no word before
 Schema:"""
 
 
-def system_prompt(user_system: str | None, *, files: bool = False, may_ask: bool = False) -> str:
-    """The user's own words first, ours after. `may_ask`: it has the tool for that."""
+def system_prompt(
+    user_system: str | None, *, files: bool = False, may_ask: bool = False, subagents: bool = False
+) -> str:
+    """The user's own words first, ours after. `may_ask`, `subagents`: it has the tools for that."""
     skills = f"{SKILLS_PROMPT} {MAY_ASK if may_ask else NOBODY_ANSWERS}"
-    ours = (skills, FILES_PROMPT) if files else (skills,)
-    return "\n\n".join(part for part in ((user_system or "").strip(), *ours) if part)
+    further = [part for part, wanted in ((SUBAGENTS_PROMPT, subagents), (FILES_PROMPT, files)) if wanted]
+    return "\n\n".join(part for part in ((user_system or "").strip(), skills, *further) if part)
+
+
+def subagent_prompt(name: str, own_id: str, parent_id: str) -> str:
+    """What a subagent is told of itself; its task is the prompt."""
+    who = f"You are the subagent {name!r}" if name else "You are a subagent"
+    return f"""\
+{who}: another agent has given you a part of its task. Your last answer goes to it as it stands, and it sees nothing \
+else of what you do.
+
+- Your agent_id is {own_id}, that of the agent that began you {parent_id}; a message to 'parent' goes there too.
+- It may be waiting for your answer, and then it reads no messages: what it has to know belongs into the answer.
+- You end when it ends, and what you use counts against its limits."""
 
 
 def users_own(system: str) -> str:
@@ -60,9 +85,10 @@ def opening(
     images: Sequence[StoredFile] = (),
     *,
     may_ask: bool = False,
+    subagents: bool = False,
 ) -> tuple[Message, ...]:
     """`files`: all that come with it; `images`: those of them that the model is shown."""
-    told = system_prompt(system, files=bool(files), may_ask=may_ask)
+    told = system_prompt(system, files=bool(files), may_ask=may_ask, subagents=subagents)
     return (Message(role="system", content=told), prompted(prompt, files, images))
 
 

@@ -1,22 +1,25 @@
 """A recorded conversation, as a file: what its model was asked in each turn, and what it said."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from skillfleet_workers.wire.contract import UsedSkill
+from skillfleet_workers.wire.contract import CallRef, UsedSkill
+from skillfleet_workers.wire.uuids import uuid_of
 
 from ..conversations.limits import Problem
 from ..conversations.messages import Message
 from ..conversations.recorded import Asked
+from ..subagents.mailbox import correlation_of
 
 
 class Recording(BaseModel):
-    """`prompt`, `system`, `skills` and `answer_schema` (in the file: `schema`): as it was submitted. `messages`: its
-    transcript; `children`: the recordings of its child conversations, by the place of their calls, TURN.INDEX.
-    A `turns[].system` that is null is that of the turn before."""
+    """`prompt`, `system`, `skills`, `subagents` and `answer_schema` (in the file: `schema`): as it was submitted.
+    `messages`: its transcript; `children`: the recordings of its child conversations, by the place of their calls,
+    TURN.INDEX. A `turns[].system` that is null is that of the turn before."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -27,6 +30,7 @@ class Recording(BaseModel):
     prompt: str = ""
     system: str | None = None
     skills: tuple[str, ...] | None = None
+    subagents: bool = False
     answer_schema: dict[str, Any] | None = Field(default=None, alias="schema")
     status: str = ""
     answer: str | None = None
@@ -54,6 +58,30 @@ class Recording(BaseModel):
     def system_prompt(self, place: int) -> str:
         told = [turn.system for turn in self.turns[: place + 1] if turn.system is not None]
         return told[-1] if told else ""
+
+
+def as_told_in(recorded: dict[str, Any], conversation_id: str) -> dict[str, Any]:
+    """A recording with subagents, as a conversation of this id would say it: whom it names, and its messages, have
+    other ids then."""
+    recording = Recording.model_validate(recorded)
+    if not recording.subagents:
+        return recorded
+    text = json.dumps(recorded, ensure_ascii=False)
+    for then in _ids_of_messages(recording):
+        text = text.replace(uuid_of(then), uuid_of(then.replace(recording.id, conversation_id, 1)))
+    told: dict[str, Any] = json.loads(text.replace(recording.id, conversation_id))
+    return told
+
+
+def _ids_of_messages(recording: Recording) -> Iterator[str]:
+    """The texts of which they, and those of requests, were made."""
+    for place, turn in enumerate(recording.turns):
+        message = recording.reply(place)
+        for index, _ in enumerate((message and message.tool_calls) or ()):
+            call = CallRef(conversation_id=recording.id, turn=turn.turn, index=index)
+            yield from (call.call_id, correlation_of(call))
+    for child in recording.children.values():
+        yield from _ids_of_messages(child)
 
 
 def load_recording(path: Path) -> dict[str, Any]:

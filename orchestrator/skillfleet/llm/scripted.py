@@ -1,8 +1,9 @@
 """A model that plays written replies, for demos, tests and benches: deterministic, without a network."""
 
 import json
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -17,6 +18,7 @@ from .rendering import UnresolvedReference, render
 from .written import read_written
 
 MAX_DELAY_S = 3600
+QUOTATION = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_-]*)(?:\.[^{}$]*)?\}")
 
 
 class ScriptModel(BaseModel):
@@ -38,10 +40,24 @@ class ScriptedCall(ScriptModel):
             raise ValueError("needs a map, or the text to send as it is")
         return written
 
-    @property
-    def arguments_text(self) -> str:
+    def arguments_text(self, results: Mapping[str, str]) -> str:
+        """A value that is nothing but one quotation stands for what it quotes.
+
+        Raises:
+            UnresolvedReference: it quotes what is not there.
+        """
         written = self.arguments
-        return written if isinstance(written, str) else json.dumps(written, ensure_ascii=False)
+        return written if isinstance(written, str) else json.dumps(_quoted(written, results), ensure_ascii=False)
+
+
+def _quoted(value: JsonValue, results: Mapping[str, str]) -> JsonValue:
+    """Code has such texts too: only those are quotations that begin with the name of a call that has come back."""
+    if isinstance(value, dict):
+        return {name: _quoted(one, results) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_quoted(one, results) for one in value]
+    quotation = QUOTATION.fullmatch(value) if isinstance(value, str) else None
+    return render(quotation[0], results) if quotation and quotation[1] in results else value
 
 
 class ScriptedReply(ScriptModel):
@@ -60,8 +76,8 @@ class ScriptedReply(ScriptModel):
 
 
 class Script(ScriptModel):
-    """`children`: the replies of the child conversations that a skill with `context: fork` begins, by the skill's
-    name."""
+    """`children`: the replies of the child conversations that are begun: by a skill with `context: fork`, by the
+    skill's name; by spawn_subagent, by the subagent's."""
 
     replies: tuple[ScriptedReply, ...] = ()
     children: dict[str, tuple[ScriptedReply, ...]] = Field(default_factory=dict)
@@ -114,8 +130,8 @@ class ScriptedModel:
         turn = sum(message.role == "assistant" for message in messages)
         place = turn - self._start
         if not self._replies:
-            message = "the script has no replies for the child conversation of this skill"
-            fix = "Add `children:` to the script, with a list of replies by the skill's name."
+            message = "the script has no replies for this child conversation"
+            fix = "Add `children:` to the script, with a list of replies by the skill's name, or the subagent's."
             return Problem(code="script_without_child", message=message, fix=fix)
         if place >= len(self._replies):
             message = f"the script has {len(self._replies)} replies and the conversation asked for one more"
@@ -134,8 +150,9 @@ class ScriptedModel:
         return ModelReply(said)
 
     def _message(self, written: ScriptedReply, turn: int, messages: tuple[Message, ...]) -> Message:
-        text = render(written.text, self._results(messages)) if written.text else None
-        calls = tuple(_tool_call(call, turn, index) for index, call in enumerate(written.calls))
+        results = self._results(messages)
+        text = render(written.text, results) if written.text else None
+        calls = tuple(_tool_call(call, turn, index, results) for index, call in enumerate(written.calls))
         return Message(role="assistant", content=text, tool_calls=calls or None)
 
     def _results(self, messages: tuple[Message, ...]) -> dict[str, str]:
@@ -162,8 +179,8 @@ def _call_id(turn: int, index: int) -> str:
     return f"call_{turn}_{index}"
 
 
-def _tool_call(call: ScriptedCall, turn: int, index: int) -> ToolCall:
-    function = FunctionCall(name=call.tool, arguments=call.arguments_text)
+def _tool_call(call: ScriptedCall, turn: int, index: int, results: Mapping[str, str]) -> ToolCall:
+    function = FunctionCall(name=call.tool, arguments=call.arguments_text(results))
     return ToolCall(id=_call_id(turn, index), function=function)
 
 

@@ -1,6 +1,7 @@
 """The way to a fleet: redis, private where no URL is set, and a fleet of our own where none is running."""
 
 import atexit
+import time
 from contextlib import ExitStack
 
 import redis
@@ -8,8 +9,10 @@ import redis
 from skillfleet_workers.wire.connection import RedisUrls, SettingsError
 from skillfleet_workers.wire.fitness import require_database
 from skillfleet_workers.wire.presence import LiveProcess, live_processes
+from skillfleet_workers.wire.published import Snapshot
 
 from ..app import known_models, make_ledger
+from ..catalogs import Catalogs
 from ..conversations.asking import unpriced
 from ..conversations.limits import Problem
 from ..conversations.models import ConversationSpec
@@ -21,6 +24,10 @@ from ..settings import PLAYED, OrchestratorSettings
 from .lone import LoneFleet, lone_name
 from .redis_server import PrivateRedis
 from .uninterrupted import uninterrupted
+
+SKILLS_PATIENCE_S, OWN_PATIENCE_S, LOOK_S = 20.0, 120.0, 0.1
+"""A worker that has just been started tells of its skills within seconds; our own, which is known to be
+on its way, may take longer on a host that is busy."""
 
 
 class Access:
@@ -67,6 +74,10 @@ class Access:
                 atexit.unregister(self.close)
 
     @property
+    def is_open(self) -> bool:
+        return self._opened is not None
+
+    @property
     def ledger(self) -> RedisLedger:
         if self._opened is None:
             raise FleetError("the fleet is not open: use it as `with Fleet() as fleet:`")
@@ -96,7 +107,7 @@ class Access:
                 "no fleet is running; start one with `skillfleet up`"
                 + ("" if self._settings.redis_url else ", or submit without --detach")
             )
-        for model in {spec.model for spec in specs}:
+        for model in {spec.model for spec in specs if not spec.steps}:
             if model.startswith(PLAYED) or registered(model):
                 continue
             if isinstance(wrong := choose(model, self._settings), Problem):
@@ -107,6 +118,30 @@ class Access:
             self._stack.callback(self._lone.close)
             self._lone.start()
         return self._lone
+
+    def skills(self, *, detach: bool) -> Snapshot:
+        """What the workers can run that serve whoever submits now, as soon as one of them has told.
+
+        Raises: as `serving`; NoFleetError: none has told for a while.
+        """
+        self.serving(detach=detach)
+        queue = self._lone.queue if self._lone else ""
+
+        def workers() -> list[LiveProcess]:
+            return [one for one in live_processes(self.ledger.client, self._settings.fleet) if one.serves(queue)]
+
+        catalogs = Catalogs(self.ledger.client, self._settings.result_ttl_hours * 3600, workers)
+        give_up = time.monotonic() + (OWN_PATIENCE_S if self._lone else SKILLS_PATIENCE_S)
+        while (found := catalogs.current()) is None:
+            self.look_after()
+            if time.monotonic() > give_up:
+                raise NoFleetError(
+                    f"our own worker has not told which skills it can run; {self._lone.log} says what it does"
+                    if self._lone
+                    else "no worker has told which skills it can run; start one with `skillfleet worker`"
+                )
+            time.sleep(LOOK_S)
+        return found
 
     def _require_prices(self, *specs: ConversationSpec) -> None:
         known = known_models(self._settings)

@@ -30,18 +30,18 @@ class LoneFleet:
 
     def __init__(self, settings: OrchestratorSettings, ledger: RedisLedger, name: str) -> None:
         self._settings, self._ledger = settings, ledger
-        self._queue = keys.task_queue(name)
+        self.queue = keys.task_queue(name)
         self._bell = keys.FleetKeys(name).bell
-        self._log = settings.state_dir / "worker.log"
+        self.log = settings.state_dir / "worker.log"
         self._children = Children()
         self._accepted: list[str] = []
         self._conversations: set[str] = set()
-        self._driver = make_driver(settings, ledger, queue=self._queue, only=self._conversations)
+        self._driver = make_driver(settings, ledger, queue=self.queue, only=self._conversations)
         self._thread = threading.Thread(target=self._driver.run, name="driver", daemon=True)
 
     def start(self) -> None:
-        arguments = ("-m", "skillfleet_workers", "worker", "--queue", self._queue, "--lone")
-        self._children.start(Child("worker", arguments, worker_environment(self._settings), self._log))
+        arguments = ("-m", "skillfleet_workers", "worker", "--queue", self.queue, "--lone")
+        self._children.start(Child("worker", arguments, worker_environment(self._settings), self.log))
         self._thread.start()
 
     def submit(self, *specs: ConversationSpec) -> list[Accepted]:
@@ -64,7 +64,7 @@ class LoneFleet:
         try:
             self._children.look_after()
         except ChildGaveUpError:
-            raise SettingsError(self._log.read_text().strip().splitlines()[-1].removeprefix("skillfleet: ")) from None
+            raise SettingsError(self.log.read_text().strip().splitlines()[-1].removeprefix("skillfleet: ")) from None
         if not self._thread.is_alive():
             raise FleetError("the orchestrator of this fleet has ended; its traceback is above")
 
@@ -80,7 +80,7 @@ class LoneFleet:
             self._thread.join(2)
         with contextlib.suppress(redis.RedisError), RedisUrls.of(self._settings).client(broker=True) as broker:
             self._ledger.client.delete(self._bell)
-            broker.delete(self._queue, *broker.scan_iter(f"{self._queue}.*", count=1000))
+            broker.delete(self.queue, *broker.scan_iter(f"{self.queue}.*", count=1000))
 
     def _cancel_all(self) -> None:
         give_up = time.monotonic() + CANCEL_PATIENCE_S

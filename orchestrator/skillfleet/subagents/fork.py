@@ -9,13 +9,16 @@ from skillfleet_workers.wire.execution import Artifact
 from skillfleet_workers.wire.files import StoredFile
 from skillfleet_workers.wire.shown import output_tail, short, shown_to_model
 
-from ..conversations.budgets import calls_made, child_limits
+from ..conversations.budgets import calls_made, kept_for
+from ..conversations.limits import Limits
+from ..conversations.messages import ToolDefinition
 from ..conversations.models import NO_MODELS, Conversation, ConversationSpec
 from ..conversations.runs import ActivatedSkill, ToolRun
 from ..llm.prompts import opening
 from ..settings import REPLAY
-from ..tools.own import ASK_USER
+from ..tools.own import ASK_USER, SPAWNING
 from ..tools.scripts import with_scripts
+from .models import MAX_NAME_CHARS, AgentSpec
 
 MAX_DEPTH = 3
 """Most conversations that stand above a child; deeper, a skill is shown to whoever activates it, as any other."""
@@ -39,41 +42,64 @@ def descends(conversation_id: str, from_id: str) -> bool:
     return conversation_id.startswith(f"{from_id}-")
 
 
+def born_of(parent: Conversation, call: CallRef, limits: Limits, **own: Any) -> ConversationSpec:
+    """A child of this call, with what every child has of its parent, and what is its `own`."""
+    asked = parent.spec
+    depth = asked.depth + 1
+    given: dict[str, Any] = {
+        "id": child_id(call),
+        "parent_id": parent.id,
+        "parent_call": call.call_id,
+        "depth": depth,
+        "root": parent.root,
+        "snapshot": parent.snapshot,
+        "script_start": 0,
+        "tools": asked.tools if depth < MAX_DEPTH else _without_spawning(asked.tools),
+        "limits": limits,
+        "scripts": (),
+        "activated": (),
+        "answer_schema": None,
+        "idempotency_key": "",
+        "created_at": 0.0,
+    }
+    return asked.model_copy(update=given | own)
+
+
 def child_spec(
-    parent: Conversation, run: ToolRun, content: str, tools: tuple[ScriptTool, ...], now: float
+    parent: Conversation, run: ToolRun, content: str, tools: tuple[ScriptTool, ...], limits: Limits
 ) -> ConversationSpec:
     """`content`: the skill's instructions; `tools`: what it can run."""
     governing, asked = run.governing, parent.spec
     assert governing is not None
     replayed = asked.model.startswith(REPLAY)
-    # What it has begun with counts, once it has begun.
-    limits = child_limits(parent, now) or asked.limits
-    own: dict[str, Any] = {
-        "id": run.child,
-        "parent_id": parent.id,
-        "parent_call": run.ref.call_id,
-        "depth": asked.depth + 1,
-        "snapshot": parent.snapshot,
-        "model": asked.model if replayed or governing.model in NO_MODELS else governing.model,
-        "script": asked.script and _replies_of(asked.script, run, governing),
-        "script_start": 0,
-        "opening": opening(
+    spec = born_of(
+        parent,
+        run.ref,
+        limits,
+        agent=AgentSpec(name=governing.skill[:MAX_NAME_CHARS]),
+        model=asked.model if replayed or governing.model in NO_MODELS else governing.model,
+        script=asked.script and replies_of(asked.script, run.key, governing.skill),
+        opening=opening(
             str(run.request.get("arguments") or "").strip() or NO_ARGUMENTS,
             content,
             asked.files,
-            _images(asked),
+            images_of(asked),
             may_ask=may_ask(asked),
+            subagents=child_may_spawn(parent),
         ),
-        "limits": limits,
-        "scripts": (),
-        "activated": (ActivatedSkill(governing=governing),),
-        "answer_schema": None,
-        "idempotency_key": "",
-        "created_at": 0.0,
-    }
-    spec = asked.model_copy(update=own)
+        activated=(ActivatedSkill(governing=governing),),
+    )
     offered = with_scripts(Conversation.begun(spec), run.skill or governing.skill, tools).scripts
     return spec.model_copy(update={"scripts": offered})
+
+
+def _without_spawning(tools: tuple[ToolDefinition, ...]) -> tuple[ToolDefinition, ...]:
+    return tuple(tool for tool in tools if tool.function.name not in {own.tool for own in SPAWNING})
+
+
+def child_may_spawn(parent: Conversation) -> bool:
+    """With the tools for it."""
+    return parent.spec.subagents and parent.spec.depth + 1 < MAX_DEPTH
 
 
 def may_ask(spec: ConversationSpec) -> bool:
@@ -85,23 +111,31 @@ def outcome(child: Conversation) -> CallResult:
     used: dict[str, Any] = {
         "usage": child.usage.model_dump(exclude_defaults=True),
         "calls": calls_made(child),
+        "kept": kept_for(child.children),
+        "ended": child.status,
         "artifacts": _artifacts(child),
     }
     if child.status == "completed":
         answer = child.answer or ""
         return CallResult(status="succeeded", shown=answer, tail=short(answer, TAIL_CHARS), **used)
-    (skill, *_) = (active.governing.skill for active in child.spec.activated)
     why = f": {child.error.message} {child.error.fix}".rstrip() if child.error else "."
     why += f" What it has come to: {child.answer}" if child.answer else ""
     error = ToolError(
         error=f"child_{child.status}",
-        message=f"The conversation that carried out the skill {skill} {_ENDED[child.status]}{why}",
+        message=f"{_worker_of(child.spec)} {_ENDED[child.status]}{why}",
         fix="Go about it in another way, or tell the user why it was not done.",
     )
     return CallResult(status="tool_error", shown=shown_to_model(error), tail=output_tail(error), **used)
 
 
-def _images(asked: ConversationSpec) -> tuple[StoredFile, ...]:
+def _worker_of(spec: ConversationSpec) -> str:
+    for active in spec.activated:
+        return f"The conversation that carried out the skill {active.governing.skill}"
+    name = spec.agent and (spec.agent.name or spec.agent.skill)
+    return f"The subagent {name or spec.id}"
+
+
+def images_of(asked: ConversationSpec) -> tuple[StoredFile, ...]:
     """What the parent was shown when it was asked."""
     asking = (message for message in reversed(asked.opening) if message.role == "user")
     return next((message.attachments for message in asking if message.attachments), ())
@@ -113,11 +147,12 @@ def _artifacts(child: Conversation) -> tuple[Artifact, ...]:
     return tuple(found.values())[-MAX_FILES:]
 
 
-def _replies_of(script: dict[str, Any], run: ToolRun, governing: Governing) -> dict[str, Any]:
-    """A scripted parent's script holds the replies of its children too, by their skills; a recording those of the
-    child that worked on this call then."""
+def replies_of(script: dict[str, Any], key: str, *names: str) -> dict[str, Any]:
+    """A scripted parent's script holds the replies of its children too, by the first of their `names` that it knows;
+    a recording those of the child that this call began then."""
     children: dict[str, Any] = script.get("children", {})
     if "turns" in script:
-        recorded: dict[str, Any] = children.get(run.key, {})
+        recorded: dict[str, Any] = children.get(key, {})
         return recorded
-    return {"replies": children.get(governing.skill, []), "children": children}
+    replies: list[Any] = next((children[name] for name in names if name in children), [])
+    return {"replies": replies, "children": children}

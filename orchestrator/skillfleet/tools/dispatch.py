@@ -21,7 +21,7 @@ from ..conversations.messages import FunctionCall
 from ..conversations.models import Conversation
 from ..conversations.trimming import has_more
 from .catalog import still_stands
-from .own import OWN_TOOLS, READ_OUTPUT, OwnTool
+from .own import OWN_TOOLS, READ_OUTPUT, SPAWN, OwnTool
 from .policy import refusal
 
 
@@ -55,6 +55,8 @@ def dispatch(call: FunctionCall, conversation: Conversation, snapshot: Snapshot 
     """Only what this conversation was offered, and what the skill that governs it allows. `snapshot`: the skills that
     its model was asked with."""
     meant = _meant(call, conversation)
+    if isinstance(meant, OwnCall) and meant.own is SPAWN:  # no skill governs the child
+        return refusal(call.name, meant.own, meant.request, conversation) or meant
     if not isinstance(meant, Dispatch):
         return meant
     if meant.spec is ACTIVATE:
@@ -105,26 +107,30 @@ def _checked(call: FunctionCall, form: type[WireModel], given: dict[str, str]) -
         arguments = json.loads(call.arguments or "{}")
         json.dumps(arguments, ensure_ascii=False).encode()  # Half a surrogate pair passes as JSON, but is no text.
     except (ValueError, RecursionError) as wrong:
-        return _malformed(call, f"are not JSON: {wrong}")
+        return _malformed(call.name, f"are not JSON: {wrong}")
     if not isinstance(arguments, dict):
-        return _malformed(call, "are not a JSON object")
+        return _malformed(call.name, "are not a JSON object")
     if unknown := sorted(arguments.keys() - (form.model_fields.keys() - given.keys())):
-        return _malformed(call, f"do not fit: it has no parameter {unknown[0]!r}")
+        return _malformed(call.name, f"do not fit: it has no parameter {unknown[0]!r}")
     try:
         request = form.model_validate(arguments | given)
     except ValidationError as wrong:
-        return _malformed(call, f"do not fit: {_first_problem(wrong)}")
+        return misfit(call.name, wrong)
     return request.model_dump(mode="json", exclude_unset=True, exclude_none=True)
 
 
-def _malformed(call: FunctionCall, why: str) -> ToolError:
+def misfit(name: str, wrong: ValidationError) -> ToolError:
+    return _malformed(name, f"do not fit: {_first_problem(wrong)}")
+
+
+def _malformed(name: str, why: str) -> ToolError:
     return ToolError(
         error="malformed_arguments",
-        message=f"The arguments of {call.name} {why}.",
+        message=f"The arguments of {name} {why}.",
         fix="Call it again with one JSON object that fits the tool's parameters.",
     )
 
 
 def _first_problem(wrong: ValidationError) -> str:
     problem = wrong.errors(include_url=False, include_input=False, include_context=False)[0]
-    return f"{'.'.join(map(str, problem['loc'])) or 'the object'}: {problem['msg']}"
+    return f"{'.'.join(map(str, problem['loc'])) or 'the object'}: {problem['msg'].removeprefix('Value error, ')}"

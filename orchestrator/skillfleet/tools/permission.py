@@ -9,7 +9,7 @@ from skillfleet_workers.wire.contract import RUN_SCRIPT, ToolError, skill_of
 from skillfleet_workers.wire.versions import split
 
 from ..conversations.models import Conversation, Rule
-from .dispatch import Dispatch, Meaning
+from .dispatch import Dispatch, Meaning, OwnCall
 
 Verdict = Literal["allow", "ask", "deny"]
 STRICTNESS: tuple[Verdict, ...] = get_args(Verdict)
@@ -59,7 +59,7 @@ def permission(name: str, meant: Meaning, conversation: Conversation, operators:
         return "allow"
     tool = meant.spec.tool if isinstance(meant, Dispatch) else name
     names = {name, tool} | _script_tools(tool, meant.request, conversation)
-    skill = skill_of(meant.request) or ""
+    skill = (meant.request.get("skill") if isinstance(meant, OwnCall) else skill_of(meant.request)) or ""
     verdicts = (_verdict(rules, names, skill) for rules in (operators, conversation.spec.rules))
     return max(verdicts, key=STRICTNESS.index)
 

@@ -25,6 +25,7 @@ from skillfleet_workers.wire.shown import short
 
 from ..conversations.models import Conversation
 from ..conversations.runs import OfferedScript
+from .own import SPAWN, OwnTool
 
 ALWAYS = frozenset(spec.tool for spec in (LIST_SKILLS, GET_SKILL, ACTIVATE))
 """Whoever may not look for another skill could never leave the one that governs."""
@@ -32,6 +33,7 @@ ALWAYS = frozenset(spec.tool for spec in (LIST_SKILLS, GET_SKILL, ACTIVATE))
 BASH = "Bash"
 NAMES = {
     READ_FILE.tool: frozenset({"Read", "Grep", "Glob"}),
+    SPAWN.tool: frozenset({"Task", "Agent"}),
     **dict.fromkeys((spec.tool for spec in (RUN_PYTHON, RUN_SCRIPT, SEARCH_SPEC, EXECUTE_CODE)), frozenset({BASH})),
 }
 """By tool of ours: the names by which skills allow what it does."""
@@ -50,7 +52,9 @@ MAX_TOLD_CHARS = 400
 _ENTRY = re.compile(r"([^()\s]+)(?:\((.*)\))?", re.DOTALL)
 
 
-def refusal(name: str, spec: TaskSpec[Any], request: dict[str, Any], conversation: Conversation) -> ToolError | None:
+def refusal(
+    name: str, spec: TaskSpec[Any] | OwnTool, request: dict[str, Any], conversation: Conversation
+) -> ToolError | None:
     """Why the call of the tool that the model knows as `name` may not be made now; None: it may."""
     governing = conversation.governing
     if governing is None or governing.allowed_tools is None or spec.tool in ALWAYS:
@@ -91,9 +95,11 @@ def _folder(request: dict[str, Any], governing: Governing) -> str:
 
 
 def _lines(
-    spec: TaskSpec[Any], request: dict[str, Any], scripts: Iterable[OfferedScript], folder: str
+    spec: TaskSpec[Any] | OwnTool, request: dict[str, Any], scripts: Iterable[OfferedScript], folder: str
 ) -> tuple[str, ...]:
     """What the call is as a command line, in each way in which a skill may write it; of a file its path."""
+    if spec.tool == SPAWN.tool:
+        return ()
     if spec.tool == READ_FILE.tool:
         return (folder + posixpath.normpath(request["file_path"]),)
     if spec.tool != RUN_SCRIPT.tool:

@@ -1,6 +1,7 @@
 """Every other fault, by name; each runs alone."""
 
 from .clocks import clock_an_hour_off
+from .families import families_killed
 from .messages import every_message_twice
 from .models import moody_model
 from .network import half_open, latency
@@ -13,6 +14,7 @@ _ALL: tuple[Scenario, ...] = (
     rolling_sigterm, sandbox_killed, stopped_worker, stopped_orchestrator,
     broker_flushed, out_of_memory, client_kill_storm, client_pause,
     half_open, latency, every_message_twice, poison_call, moody_model, clock_an_hour_off,
+    families_killed,
 )  # fmt: skip
 
 SCENARIOS: dict[str, Scenario] = {scenario.__name__.replace("_", "-"): scenario for scenario in _ALL}

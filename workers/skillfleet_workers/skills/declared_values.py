@@ -7,6 +7,7 @@ from typing import Any, get_args
 from ..wire.contract import TASK_BY_TOOL
 from ..wire.json_schemas import schema_trouble
 from ..wire.plugins import RUNTIMES, plugins
+from ..wire.published import TOPIC_NAME
 from .json_texts import JsonError, json_value
 from .models import WITHHELD, BuiltInRuntime, InputMode, Requirements
 from .sources import Reader, Said, shown
@@ -22,6 +23,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}")
 _QUEUE = re.compile(r"[a-z0-9-]{1,40}")
+_TOPIC = re.compile(rf"(?=.{{1,100}}\Z){TOPIC_NAME}")
 _DEPENDENCY = re.compile(rf"[^\s@/\\]{{1,64}}(@{VERSION.pattern})?")
 _TOOL = re.compile(r"[A-Za-z_][\w-]*(?:\([^()]*\))?")
 _SCRIPT_TOOL = re.compile(r"[a-z0-9-]+__[a-z0-9_]+")
@@ -152,6 +154,7 @@ dependencies = words_that(matching(_DEPENDENCY, "dependency-invalid", "no name o
 image = a_text_that(matching(_IMAGE, "image-invalid", "no name of an image"))
 version = a_text_that(matching(VERSION, "version-invalid", "no version"))
 queue = a_text_that(matching(_QUEUE, "field-invalid", "not 1-40 lower-case letters, digits and hyphens"))
+topic = a_text_that(matching(_TOPIC, "field-invalid", "not 1-100 letters, digits, - and _, in words with dots"))
 
 
 def tags(said: Said) -> tuple[str, ...] | None:
@@ -209,6 +212,18 @@ def schema(said: Said) -> dict[str, Any] | None:
         said.wrong("schema-invalid", f"{said.key} is no JSON Schema: {trouble}; ignored")
         return None
     return dict(value)
+
+
+def inputs(said: Said) -> dict[str, dict[str, Any]] | None:
+    """By skill, values of its parameters; a text of JSON too."""
+    try:
+        value = json_value(said.value) if isinstance(said.value, str) else said.typed
+    except (TooManyValuesError, JsonError):
+        value = None
+    if isinstance(value, dict) and all(isinstance(part, dict) for part in value.values()):
+        return value
+    said.wrong("not-a-map", f"{said.key} is no map of skills to maps of values; ignored")
+    return None
 
 
 def requirements_of_host(said: Said) -> Requirements | None:

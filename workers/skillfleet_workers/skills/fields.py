@@ -73,6 +73,8 @@ _OWN: dict[str, Reader] = {
     "effects": read.choice(*get_args(Effects)),
     "fresh_interpreter": read.flag,
     "entry": read.file,
+    "inputs": read.inputs,
+    "topic": read.topic,
     "spec": read.file,
     "context": read.file,
     "imports": read.modules,

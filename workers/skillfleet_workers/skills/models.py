@@ -49,9 +49,11 @@ class Skill:
     Seed 004: `model`, `fork` (`context: fork`), `agent`, `argument_hint`, `disable_model_invocation`,
     `user_invocable`, `pre_hook` and `post_hook` (commands), `emoji`, `primary_env`, `requires`, `always`. Seed 002:
     `parameters_schema` and `returns_schema` (of the script `entry`, else of the only one), `dependencies` (`name`, or
-    `name@version`), `tags`. Seed 003: `display_name`, `author`, `homepage`, `priority`, `capabilities`, `prompt` (the
-    file of its behavioural prompt), `config_schema`, and `config` (the user's values, as its config.json has them,
-    before variables are filled in). `queue`: the workers that it asks for; `runtime`: a BuiltInRuntime, or one
+    `name@version`), `tags`; `inputs` (values that it gives to parameters of these, by skill) and `topic` (under which
+    its end is published), where it runs without a model.
+    Seed 003: `display_name`, `author`, `homepage`, `priority`, `capabilities`, `prompt` (the file of its behavioural
+    prompt), `config_schema`, and `config` (the user's values, as its config.json has them, before variables are
+    filled in). `queue`: the workers that it asks for; `runtime`: a BuiltInRuntime, or one
     that others have registered. `problems` are warnings: the skill works.
     """
 
@@ -99,6 +101,8 @@ class Skill:
     entry: str | None = None
     dependencies: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    inputs: Mapping[str, Mapping[str, Any]] | None = field(default=None, hash=False)
+    topic: str = ""
     queue: str = ""
     display_name: str = ""
     author: str = ""

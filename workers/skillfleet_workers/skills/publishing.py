@@ -4,18 +4,23 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ..wire.published import PublishedSkill, Snapshot
+from ..wire.published import Entry, PublishedSkill, Snapshot
 from .catalog import SkillCatalog
+from .entries import entry_for
 from .models import Skill
 from .roots import Root
 
 WhyNot = Callable[[Skill], str | None]
 RouteOf = Callable[[Skill], str]
 Keep = Callable[[Skill], str]
+Run = Callable[[Skill], Entry | None]
 
 
-def snapshot_of(catalog: SkillCatalog, why_not: WhyNot, route_of: RouteOf, keep: Keep) -> Snapshot:
-    """`why_not`: the reason why this worker cannot run a skill; `keep`: the digest of the state it is in."""
+def snapshot_of(
+    catalog: SkillCatalog, why_not: WhyNot, route_of: RouteOf, keep: Keep, run: Run = entry_for
+) -> Snapshot:
+    """`why_not`: the reason why this worker cannot run a skill; `keep`: the digest of the state it is in; `run`: how
+    it runs without a model."""
     roots = [(root, Path(os.path.realpath(root.path))) for root in catalog.roots]
     return Snapshot(
         skills=tuple(
@@ -30,6 +35,7 @@ def snapshot_of(catalog: SkillCatalog, why_not: WhyNot, route_of: RouteOf, keep:
                 eligible=(why := why_not(skill)) is None,
                 reason=why or "",
                 route=route_of(skill),
+                entry=run(skill),
             )
             for skill in catalog.versions
         )
@@ -43,13 +49,14 @@ class Publishing:
         self._catalog, self._why_not, self._route_of, self._keep = catalog, why_not, route_of, keep
         self._generation = 0
         self._digests: dict[tuple[str, Path], str] = {}
+        self._entries: dict[tuple[str, Path], Entry | None] = {}
         self._last = Snapshot()
 
     def snapshot(self) -> Snapshot:
         generation = self._catalog.generation
         if generation != self._generation:
-            self._generation, self._digests = generation, {}
-        found = snapshot_of(self._catalog, self._why_not, self._route_of, self._digest)
+            self._generation, self._digests, self._entries = generation, {}, {}
+        found = snapshot_of(self._catalog, self._why_not, self._route_of, self._digest, self._entry)
         if found != self._last:  # whose id is known
             self._last = found
         return self._last
@@ -60,6 +67,12 @@ class Publishing:
         if known is None:
             known = self._digests[key] = self._keep(skill)
         return known
+
+    def _entry(self, skill: Skill) -> Entry | None:
+        key = skill.name, skill.root
+        if key not in self._entries:
+            self._entries[key] = entry_for(skill)
+        return self._entries[key]
 
 
 def _location(skill: Skill, roots: Iterable[tuple[Root, Path]]) -> str:

@@ -23,7 +23,8 @@ class CallResult(WireModel):
     """What the ledger keeps of a call: its status, what the model is shown, what people see of it, and the
     `tools` that it brings: the scripts of a skill that was read. `used`: the skill that it was about; `governing`:
     the skill that it activated; `artifacts`: the files that it brought. Of a child conversation: `usage`, what it and
-    its own children have used of models, and how many `calls` they made."""
+    its own children have used of models, and how many `calls` they made; `kept`: what it had kept, by the names of
+    Limits, for those of which it was not known what they used; `ended`: its terminal status."""
 
     status: str
     shown: str
@@ -37,11 +38,14 @@ class CallResult(WireModel):
     artifacts: tuple[Artifact, ...] = ()
     usage: dict[str, float] = Field(default_factory=dict)
     calls: int = 0
+    kept: dict[str, float] = Field(default_factory=dict)
+    ended: str = ""
 
-    def told(self, key: str) -> dict[str, Any]:
+    def told(self, ref: CallRef) -> dict[str, Any]:
         """What followers see of it."""
-        unseen = {"shown", "tools", "used", "governing", "artifacts", "usage", "calls"}
-        return {"key": key, **self.model_dump(mode="json", exclude=unseen)}
+        unseen = {"shown", "tools", "used", "governing", "artifacts", "usage", "calls", "kept", "ended"}
+        used = {"skill": self.used.name, "version": self.used.version} if self.used else {}
+        return {"key": ref.key, "attempt": ref.attempt, **self.model_dump(mode="json", exclude=unseen), **used}
 
     def told_of_failure(self, key: str) -> dict[str, Any]:
         """What followers see where the failure is no result, for the call is run again."""
@@ -62,7 +66,8 @@ class CallRecord:
     its worker lost, or could not begin, and `said` why. `sent_at`: when it was last given a place in the tool queue,
     0: it waits for one. `route`: which workers it is for, empty: all. `begun`: the id of the child conversation that
     works on it, once it was accepted; `child`: what the call has come to by its end. `decision`: what a person has
-    said of it, empty: nothing; JSON that is the orchestrator's own.
+    said of it, empty: nothing; JSON that is the orchestrator's own. `posted`: what became of the message that it
+    sends, or of its subscription, likewise.
     """
 
     attempt: int
@@ -80,6 +85,7 @@ class CallRecord:
     child: CallResult | None = None
     route: str = ""
     decision: str = ""
+    posted: str = ""
 
 
 def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
@@ -103,6 +109,7 @@ def parse_records(fields: dict[str, str]) -> dict[str, CallRecord]:
             child=CallResult.model_validate_json(child) if child else None,
             route=fields.get(f"{key}:route", ""),
             decision=fields.get(f"{key}:decision", ""),
+            posted=fields.get(f"{key}:posted", ""),
         )
     return found
 
@@ -153,7 +160,7 @@ class CallLedger:
         `retries`: how many failures of this call are followed by a new attempt; then the answer is `again`, and
         nothing is recorded.
         """
-        told, failure = json.dumps(result.told(ref.key)), json.dumps(result.told_of_failure(ref.key))
+        told, failure = json.dumps(result.told(ref)), json.dumps(result.told_of_failure(ref.key))
         args: list[str | int] = [
             ref.key, ref.attempt, result.model_dump_json(), told, retries, failure, int(result.forks)
         ]  # fmt: skip

@@ -21,8 +21,8 @@ SETTINGS_EXIT = 2
 NO_BROKER_EXIT = 3
 """Exit codes of every process of a fleet; a supervisor does not start one again that has refused its settings."""
 
-MODEL_VARIABLES = ("LLM_", "OPENAI_API_KEY", "ANTHROPIC_API_KEY")
-"""Variables that begin so hold the models' keys, and are the orchestrator's alone."""
+MODEL_VARIABLES = ("LLM_", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "SKILLFLEET_HISTORY_URL")
+"""Variables that begin so hold the models' keys, and the history's password, and are the orchestrator's alone."""
 
 HANDING_BACK_S = 5.0
 """Once its grace time is over, a process hands back what it holds and has ended within so many seconds."""

@@ -8,10 +8,12 @@ PREFIX = "skillfleet"
 
 
 def state(conversation_id: str) -> str:
-    """Hash: spec, state, status, fence, out, children, asking, parent, outcome, cancel, pause, paused, idempotency,
-    deadline, own (from acceptance to the deadline, but for pauses), seq, created, commit, dropped, news, blobs,
-    tenant, priority, routed (a call of it has had a route); where it is due, which bell it rings, which control
-    channel its workers hear, and which queue its calls are sent to (QueueKeys.base)."""
+    """Hash: spec, state, status, fence, out, children, awaits (those of them that calls wait for), leaving
+    (those that were told to end), asking, listening, posting, parent, root, outcome, cancel, pause, paused_with (it
+    is because its parent is), paused, idempotency, deadline, own (from acceptance to the deadline, but for
+    pauses), seq, created, commit, dropped, news, blobs, tenant, priority, routed (a call of it has had a route);
+    where it is due, which bell it rings, which control channel its workers hear, and which queue its calls are sent
+    to (QueueKeys.base)."""
     return f"{PREFIX}:{{{conversation_id}}}:state"
 
 
@@ -30,13 +32,35 @@ def calls(conversation_id: str) -> str:
     `:sent` (when it got its place in the tool queue), `:effects`, `:failed`, `:failures`, `:returned`, `:lost`,
     `:said`, `:route` (where it is not ''), `:result` (JSON of a CallResult), `:begun` (the id of the child that works
     on it), `:child` (JSON of a CallResult: what it has come to by the child's end), `:decision` (JSON of what a
-    person has said of it), where KEY is CallRef.key."""
+    person has said of it), `:posted` (JSON of a Delivered), where KEY is CallRef.key."""
     return f"{PREFIX}:{{{conversation_id}}}:calls"
 
 
 def end(conversation_id: str) -> str:
     """Stream of one entry, written with the terminal status: who only waits for the end reads this."""
     return f"{PREFIX}:{{{conversation_id}}}:end"
+
+
+def mailbox(conversation_id: str) -> str:
+    """Stream: messages that wait for a conversation, `message` the JSON of an AgentMessage, `expires` (ms since the
+    epoch); what was read is deleted."""
+    return f"{PREFIX}:{{{conversation_id}}}:mailbox"
+
+
+def posted(conversation_id: str, message_id: str) -> str:
+    """String, of the tree under its root: what became of the message (JSON of a Delivered)."""
+    return f"{PREFIX}:{{{conversation_id}}}:posted:{message_id}"
+
+
+def topics(conversation_id: str) -> str:
+    """Hash, of the tree under its root: `CONVERSATION PATTERN` to when it subscribed (ms since the epoch)."""
+    return f"{PREFIX}:{{{conversation_id}}}:topics"
+
+
+def requests(conversation_id: str) -> str:
+    """Hash: `REQUESTER CORRELATION_ID` of a request that waits for the answer of this conversation, to when it
+    expires (ms since the epoch)."""
+    return f"{PREFIX}:{{{conversation_id}}}:requests"
 
 
 def blob(conversation_id: str, digest: str) -> str:
@@ -56,6 +80,12 @@ LIVE_ENDED_S = 60
 """A live stream holds about so many entries, or so many while a model speaks (a reply of 4 000 tokens whole, however
 slowly it comes; an entry takes 120 bytes), and outlives the last one for so long, seconds, but its conversation's end
 no longer than the latter."""
+
+MESSAGES_KEPT = 10_000
+"""About so many entries has the stream of a fleet's messages."""
+
+POSTED_S = 3600
+"""For so long what became of a message is known, seconds: whoever sends it again after a failure does so sooner."""
 
 READY, HELD, WAITING, SENT, MARK, ROUTES = ":ready", ":held:", ":waiting", ":sent", ":mark", ":routes"
 """What the scripts append to the name of a due set (the first two) and of a tool queue."""
@@ -96,6 +126,17 @@ class FleetKeys:
     def control(self) -> str:
         """Channel (publish and subscribe): the id of a conversation whose running calls are no longer wanted."""
         return f"{PREFIX}:control:{self.fleet}"
+
+    @property
+    def messages(self) -> str:
+        """Stream, bounded: every message that was delivered; for people to watch."""
+        return f"{PREFIX}:messages:{self.fleet}"
+
+    @property
+    def unarchived(self) -> str:
+        """Sorted set: conversation id by when an archiver is to look at it next (ms since the epoch; before it has:
+        when it was accepted), until all of it is archived."""
+        return f"{PREFIX}:unarchived:{self.fleet}"
 
     def idempotency(self, tenant: str, key: str) -> str:
         """String: the id of the tenant's conversation that was submitted with this key. No fleet and no tenant has a

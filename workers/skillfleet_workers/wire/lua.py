@@ -9,8 +9,8 @@ from importlib import resources
 from . import keys
 from .contract import DEFAULT_PRIORITY, DEFAULT_TENANT
 
-_SHARED = ("clock", "fair", "ready", "places", "children")
-_KEYS = (keys.state, keys.calls, keys.events, keys.live)
+_SHARED = ("clock", "fair", "ready", "places", "mail", "children")
+_KEYS = (keys.state, keys.calls, keys.events, keys.live, keys.mailbox, keys.topics, keys.requests)
 _CONSTANTS = {
     name: getattr(keys, name)
     for name in (
@@ -24,6 +24,7 @@ _CONSTANTS = {
         "LIVE_WORDS",
         "LIVE_S",
         "LIVE_ENDED_S",
+        "MESSAGES_KEPT",
     )
 }
 _DEFINITION = re.compile(r"^local (?:function (?P<function>\w+).*?^end$|(?P<name>\w+).*?$)", re.MULTILINE | re.DOTALL)

@@ -1,4 +1,4 @@
-"""Who lives on a fleet: orchestrators and workers say so every few seconds; who falls silent is forgotten."""
+"""Who lives on a fleet: its processes say so every few seconds; who falls silent is forgotten."""
 
 import logging
 import threading
@@ -16,7 +16,7 @@ EVERY_S = 3.0
 LOOK_S = 0.2
 SILENT_S = 12.0
 
-Role = Literal["orchestrator", "worker"]
+Role = Literal["orchestrator", "worker", "archiver"]
 log = logging.getLogger(__name__)
 
 

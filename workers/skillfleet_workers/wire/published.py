@@ -4,8 +4,9 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from .contract import WireModel
 from .versions import fitting, order, split
@@ -14,11 +15,29 @@ QUEUE_NAME = r"[a-z0-9-]{1,40}"
 QUEUE_RULE = "lower-case letters, digits and '-', at most 40"
 """What skills and workers may call a queue; a route has the same form."""
 
+TOPIC_NAME = r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*"
+"""What is published has a topic of this form."""
+
+
+class Entry(WireModel):
+    """What runs a skill without a model. `script`: its path in the skill, empty: the skill only puts its dependencies
+    together. `parameters`: the skill's parameters_schema. `dependencies`: the skills that run before it, and
+    `inputs`: the values that it gives to some of their parameters, by skill; in these, and in those of its own (under
+    its own name), the text `${SKILL.path.to.0.value}` stands for what that skill has come to. `topic`: its events are
+    published as TOPIC.complete and TOPIC.failed, empty: nobody is told."""
+
+    script: str = ""
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    dependencies: tuple[str, ...] = ()
+    inputs: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    topic: str = ""
+
 
 class PublishedSkill(WireModel):
     """`digest` of the whole folder: what was published under it never changes. `hidden`: not for models to find
     (`disable-model-invocation`). `eligible`: the worker that says it can run it; else `reason` says why not. `route`:
-    which workers take its calls, a part of a Celery queue's name; empty: all. `location`: of its documentation."""
+    which workers take its calls, a part of a Celery queue's name; empty: all. `location`: of its documentation.
+    `entry`: how it runs without a model, None: not at all."""
 
     name: str
     version: str
@@ -30,6 +49,7 @@ class PublishedSkill(WireModel):
     eligible: bool = True
     reason: str = ""
     route: str = ""
+    entry: Entry | None = None
 
 
 class Snapshot(WireModel):

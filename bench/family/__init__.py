@@ -1,0 +1,1 @@
+"""What subagents cost, and the messages between them."""

@@ -1,0 +1,1 @@
+"""A history of many records: how long its questions take."""

@@ -1,0 +1,98 @@
+"""agent: subagents from the command line; `run` runs a skill without a model."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from skillfleet_workers.wire.printable import printable
+
+from ..errors import BadRequestError
+from ..fleet import Fleet
+from ..settings import SCRIPTED
+from . import options
+from .agent_queries import QUERIES
+from .display import ending, print_json
+from .exits import INTERRUPTED, complain, exit_code
+from .following import Json, watched
+from .submit import Detach, Follow, fleet_for
+
+app = typer.Typer(help="Subagents: conversations that others began, and skills that run without a model.")
+
+Params = Annotated[
+    str, typer.Option("--params", metavar="JSON|@FILE", help="The skill's parameters; @- reads them from stdin.")
+]
+Name = Annotated[str, typer.Option(help="What to call it.")]
+SkillName = Annotated[str, typer.Argument(metavar="SKILL", help="NAME, or NAME@VERSION.", show_default=False)]
+
+
+@app.command("run")
+def run(
+    skill: SkillName,
+    params: Params = "{}",
+    timeout: options.Timeout = None,
+    name: Name = "",
+    follow: Follow = None,
+    detach: Detach = False,
+    as_json: Json = False,
+    tenant: options.Tenant = None,
+    priority: options.Priority = None,
+    idempotency_key: options.IdempotencyKey = None,
+) -> int:
+    """Run a skill, with all that it depends on, without a model, and print what it came to.
+
+    With no fleet running, it starts one for its own run and stops it.
+    """
+    given = _params(params)
+    with fleet_for(detach, SCRIPTED) as fleet:
+        conversation_id = fleet.submit_skill(
+            skill, given, detach=detach, timeout=timeout, name=name, tenant=tenant, priority=priority,
+            idempotency_key=idempotency_key,
+        )  # fmt: skip
+        if detach:
+            print(json.dumps(_execution(fleet, conversation_id)) if as_json else conversation_id)
+            return 0
+        show = not as_json and (sys.stderr.isatty() if follow is None else follow)
+        if not watched(fleet, conversation_id, show=show):
+            return INTERRUPTED
+        return _told(fleet, conversation_id, show=show, as_json=as_json)
+
+
+def _told(fleet: Fleet, conversation_id: str, *, show: bool, as_json: bool) -> int:
+    report = fleet.result(conversation_id)
+    execution = _execution(fleet, conversation_id)
+    if as_json:
+        print_json(execution)
+        return exit_code(report)
+    if execution["result"] is not None:
+        result = json.dumps(execution["result"], ensure_ascii=False, indent=2)
+        print(printable(result) if sys.stdout.isatty() else result)
+    if report.error:
+        complain(ending(report))
+    elif show:
+        print(ending(report), file=sys.stderr)
+    return exit_code(report)
+
+
+def _execution(fleet: Fleet, conversation_id: str) -> dict[str, Any]:
+    return fleet.skill_execution(conversation_id).model_dump(mode="json")
+
+
+def _params(written: str) -> dict[str, Any]:
+    """Raises: BadRequestError, OSError"""
+    text = written
+    if written.startswith("@"):
+        text = sys.stdin.read() if written == "@-" else Path(written[1:]).read_text("utf-8")
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError) as wrong:
+        raise BadRequestError(f"--params: this is no JSON: {wrong}") from None
+    if not isinstance(given, dict):
+        raise BadRequestError('--params: this is JSON, but no object; write it like \'{"location": "kitchen"}\'')
+    return given
+
+
+for query_name, query in QUERIES.items():
+    app.command(query_name)(query)

@@ -1,0 +1,1 @@
+"""What conversations did, in SQL: kept when redis has long forgotten them."""

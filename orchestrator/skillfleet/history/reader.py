@@ -1,0 +1,73 @@
+"""The history's answers, up to now."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+import redis
+from sqlalchemy import Connection
+
+from ..settings import OrchestratorSettings
+from .answers import ArchivedConversation, Pruned, SkillStats
+from .archiver import Archiver
+from .asked import Asked
+from .database import History, open_history
+from .queries import conversations, execution, executions
+from .records import SkillExecution
+from .retention import prune
+from .stats import skill_stats
+from .unarchived import Unarchived
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """`client`: of the redis whose news are archived first, None: somebody else sees to them. `notice`: is told when
+    that redis is away."""
+
+    settings: OrchestratorSettings
+    client: redis.Redis | None
+    notice: Callable[[str], None]
+
+    def executions(self, asked: Asked) -> tuple[SkillExecution, ...]:
+        with self._reading() as connection:
+            return executions(connection, asked)
+
+    def execution(self, execution_id: str) -> SkillExecution | None:
+        with self._reading() as connection:
+            return execution(connection, execution_id)
+
+    def conversations(self, asked: Asked) -> tuple[ArchivedConversation, ...]:
+        with self._reading() as connection:
+            return conversations(connection, asked)
+
+    def stats(self, asked: Asked) -> tuple[SkillStats, ...]:
+        with self._reading() as connection:
+            return skill_stats(connection, asked)
+
+    def prune(self, before: datetime, *, statistics: bool) -> Pruned:
+        with self._open() as history:
+            return prune(history, before, statistics=statistics)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with self._open() as history:
+            self._catch_up(history)
+            with history.reading() as connection:
+                yield connection
+
+    @contextmanager
+    def _open(self) -> Iterator[History]:
+        history = open_history(self.settings)
+        try:
+            yield history
+        finally:
+            history.close()
+
+    def _catch_up(self, history: History) -> None:
+        if self.client is None:
+            return
+        try:
+            Archiver(history, Unarchived(self.client, self.settings.fleet)).catch_up()
+        except redis.RedisError as error:
+            self.notice(f"redis is away ({error}): what it holds and the history does not is missing here")

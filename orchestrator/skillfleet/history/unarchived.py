@@ -1,0 +1,96 @@
+"""What redis holds that the history has not: which conversations, and their new events."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import redis
+
+from skillfleet_workers.wire import keys
+
+from ..conversations.models import Conversation
+from ..conversations.stored import POSITION, conversation_of, entry_of
+from ..events import Entry
+
+PAGE = 500
+"""Most events that are read at once: a history of any length takes little memory."""
+
+A_DAY_S = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Where a conversation stands, without its messages, and what has happened since the cursor that was named;
+    `all_read`: nothing more has."""
+
+    conversation: Conversation
+    entries: tuple[Entry, ...]
+    all_read: bool
+
+
+class Unarchived:
+    """Raises redis.RedisError when redis cannot be reached."""
+
+    def __init__(self, client: redis.Redis, fleet: str, page: int = PAGE) -> None:
+        self._client, self._key, self._page = client, keys.FleetKeys(fleet).unarchived, page
+
+    def due(self, most: int) -> list[str]:
+        """Those whose look is due, the oldest first."""
+        return cast(
+            list[str], self._client.zrange(self._key, "-inf", self._now_ms(), byscore=True, offset=0, num=most)
+        )
+
+    def pages(self, size: int) -> Iterator[list[str]]:
+        """All of them, due or not; some may come twice where others look too."""
+        page: list[str] = []
+        for name, _ in self._client.zscan_iter(self._key, count=size):
+            page.append(name)
+            if len(page) == size:
+                yield page
+                page = []
+        if page:
+            yield page
+
+    def look_again(self, delays_s: dict[str, float]) -> None:
+        now = self._now_ms()
+        self._client.zadd(self._key, {name: now + int(s * 1000) for name, s in delays_s.items()}, xx=True)
+
+    def done(self, names: Sequence[str]) -> None:
+        self._client.zrem(self._key, *names)
+
+    def newest(self, names: Sequence[str]) -> dict[str, str]:
+        """The cursor of the last event of each; who is not in it is gone."""
+        pipe = self._client.pipeline(transaction=False)
+        for name in names:
+            pipe.xrevrange(keys.events(name), count=1)
+        return {name: last[0][0] for name, last in zip(names, pipe.execute(), strict=True) if last}
+
+    def news(self, name: str, after: str) -> News | None:
+        """None: it is gone.
+
+        Raises:
+            UNREADABLE: this release cannot read it.
+        """
+        pipe = self._client.pipeline()
+        pipe.hmget(keys.state(name), POSITION)
+        pipe.xrange(keys.events(name), f"({after}" if after else "-", count=self._page)
+        values, rows = pipe.execute()
+        if not values[0]:
+            return None
+        conversation = conversation_of(dict(zip(POSITION, values, strict=True)), ())
+        return News(conversation, tuple(entry_of(cursor, fields) for cursor, fields in rows), len(rows) < self._page)
+
+    def keep(self, names: Sequence[str], seconds: int = 2 * A_DAY_S) -> None:
+        """Those of them that would be gone within a day stay so long."""
+        pipe = self._client.pipeline(transaction=False)
+        for name in names:
+            pipe.ttl(keys.state(name))
+        soon = [name for name, left in zip(names, pipe.execute(), strict=True) if 0 <= left < A_DAY_S]
+        for name in soon:
+            for key in (keys.state, keys.events, keys.calls, keys.end):
+                pipe.expire(key(name), seconds)
+        pipe.execute()
+
+    def _now_ms(self) -> int:
+        seconds, micros = self._client.time()
+        return seconds * 1000 + micros // 1000

@@ -1,0 +1,88 @@
+"""What the step of a chain has come to, by what its call was shown to bring (pure)."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from pydantic import JsonValue
+
+from skillfleet_workers.wire.contract import CallRef
+from skillfleet_workers.wire.execution import ScriptExecution
+from skillfleet_workers.wire.shown import short
+
+from ..conversations.outputs import Executions
+from ..conversations.trimming import CUT
+
+LAST_ATTEMPT = 18
+"""A call has so many at most: six runs, each started three times."""
+
+MAX_OUTPUT_CHARS = 1_000_000
+"""Of one step: its answer, and what later steps are given of it, are kept with the conversation."""
+
+TOLD_CHARS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """`why`: it failed; empty: it succeeded."""
+
+    output: dict[str, JsonValue] = field(default_factory=dict)
+    why: str = ""
+
+    @property
+    def succeeded(self) -> bool:
+        return not self.why
+
+
+def step_result(shown: str, ref: dict[str, Any], executions: Executions) -> StepResult:
+    """`ref`: of the call, without its attempt: where not all of it was shown, or is no longer, it is read."""
+    told = _object(shown)
+    if told is None or CUT in shown:
+        execution = executions(CallRef(**ref, attempt=LAST_ATTEMPT))
+        if execution is None:
+            return StepResult(why="what it wrote is no longer kept")
+        told = _told(execution)
+    if told.get("status") != "succeeded":
+        return StepResult(why=_why(told))
+    return StepResult(output_of(str(told.get("stdout", "")), told.get("result")))
+
+
+def output_of(stdout: str, result: Any = None) -> dict[str, JsonValue]:
+    """The JSON object that it wrote, else the text."""
+    if isinstance(result, dict):
+        return result
+    if len(stdout) > MAX_OUTPUT_CHARS:
+        return {"stdout": stdout[:MAX_OUTPUT_CHARS], "truncated": True}
+    found = _object(stdout)
+    return {"stdout": stdout} if found is None else found
+
+
+def _told(run: ScriptExecution) -> dict[str, Any]:
+    told = run.model_dump(include={"status", "returncode", "stdout", "stderr", "error", "timed_out", "timeout"})
+    return told | {"result": run.result}
+
+
+def _why(told: dict[str, Any]) -> str:
+    if "message" in told:  # a ToolError
+        return str(told["message"])
+    status = str(told.get("status"))
+    if status == "timed_out":
+        return f"it took longer than {told.get('timeout', 0):g} s"
+    wrote = short(str(told.get("stderr") or told.get("stdout") or "")[-TOLD_CHARS:], TOLD_CHARS)
+    if told.get("error"):
+        return short(told["error"], TOLD_CHARS)
+    ended = f"exit code {told.get('returncode')}" if status == "failed" else status
+    return f"{ended}: {wrote}" if wrote else ended
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads(text, parse_constant=_no_number)
+        json.dumps(found, ensure_ascii=False).encode()  # half a surrogate pair is no text
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")

@@ -1,0 +1,21 @@
+"""What runs the skill without a model: JSON on standard input, JSON on standard output."""
+
+import json
+import sys
+
+from scripts.units import UnitError, convert
+
+
+def main() -> int:
+    asked = json.load(sys.stdin)
+    try:
+        found = convert(asked["value"], asked["from"], asked["to"])
+    except UnitError as error:
+        print(f"convert: {error}", file=sys.stderr)
+        return 1
+    print(json.dumps({"value": float(found), "unit": asked["to"]}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+"""What is archived, on both databases: all of it, once, whatever was away meanwhile."""
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+from tests.conformance.ledgers import RedisWorld
+from tests.orchestrator.histories import (
+    FLEET,
+    begun,
+    counted,
+    gone_on,
+    lived,
+    rows,
+    settings_of,
+    states,
+    told,
+    written,
+)
+
+from skillfleet.history.archiver import Archiver, catch_up
+from skillfleet.history.database import History, open_history
+from skillfleet.history.tables import conversations, turns
+from skillfleet.history.unarchived import Unarchived
+from skillfleet_workers.wire import keys
+from skillfleet_workers.wire.connection import RedisUrls
+
+UNARCHIVED = keys.FleetKeys(FLEET).unarchived
+
+
+@pytest.fixture
+def world(redis_urls: RedisUrls) -> RedisWorld:
+    return RedisWorld(redis_urls)
+
+
+@pytest.fixture
+def history(redis_urls: RedisUrls, history_url: str, tmp_path: Path) -> Iterator[History]:
+    opened = open_history(settings_of(redis_urls, history_url, tmp_path))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def archiver(world: RedisWorld, history: History) -> Archiver:
+    return Archiver(history, Unarchived(world.client, FLEET))
+
+
+def waiting(world: RedisWorld) -> list[str]:
+    return cast(list[str], world.client.zrange(UNARCHIVED, 0, -1))
+
+
+def test_what_has_ended_is_archived_whole_and_looked_at_no_more(
+    world: RedisWorld, archiver: Archiver, history: History
+) -> None:
+    lived(world, "c1", calls=2)
+    assert archiver.look() == 1
+    assert waiting(world) == []
+    (row,) = rows(history, conversations)
+    assert (row["agent_id"], row["state"], row["status"], row["answer"]) == ("c1", "completed", "completed", "42")
+    assert (row["prompt"], row["turns"], row["input_tokens"]) == ("What is 6 * 7?", 2, 10)
+    assert row["created_at"] <= row["started_at"] <= row["completed_at"]
+    assert [turn["turn"] for turn in rows(history, turns)] == [1, 2]
+    assert written(history) == told(world, "c1")
+    assert {one.result and one.result["stdout"] for one in written(history).values()} == {"42\n"}
+    assert counted(history) == 2
+
+
+def test_what_is_open_is_archived_as_far_as_it_is_and_gone_on_with(
+    world: RedisWorld, archiver: Archiver, history: History
+) -> None:
+    begun(world, "c1")
+    assert archiver.catch_up() == 1
+    assert archiver.catch_up() == 0
+    (row,) = rows(history, conversations)
+    assert (row["state"], row["completed_at"], waiting(world)) == ("running", None, ["c1"])
+    assert [one.status for one in written(history).values()] == ["pending"]
+    assert counted(history) == 0
+    gone_on(world, "c1")
+    assert archiver.catch_up() == 1
+    assert (states(history), waiting(world)) == ({"c1": "completed"}, [])
+    assert written(history) == told(world, "c1")
+    assert counted(history) == 1
+
+
+def test_what_rests_is_left_alone_for_a_while(world: RedisWorld, archiver: Archiver) -> None:
+    begun(world, "c1")
+    assert [archiver.look(), archiver.look()] == [1, 0]
+
+
+def test_one_that_died_between_writing_and_forgetting_leaves_nothing_twice(
+    world: RedisWorld, archiver: Archiver, history: History
+) -> None:
+    lived(world, "c1")
+    archiver.catch_up()
+    world.client.zadd(UNARCHIVED, {"c1": 1})
+    assert archiver.catch_up() == 0
+    assert (waiting(world), counted(history)) == ([], 1)
+
+
+def test_a_long_history_is_read_in_pages(world: RedisWorld, history: History) -> None:
+    lived(world, "c1", calls=5)
+    assert Archiver(history, Unarchived(world.client, FLEET, page=3)).catch_up() == 1
+    assert written(history) == told(world, "c1")
+    assert (counted(history), waiting(world)) == (5, [])
+
+
+def test_two_archivers_at_once_do_each_other_no_harm(
+    world: RedisWorld, history: History, redis_urls: RedisUrls, history_url: str, tmp_path: Path
+) -> None:
+    names = [f"c{number}" for number in range(12)]
+    for name in names:
+        begun(world, name)
+    settings, going = settings_of(redis_urls, history_url, tmp_path), threading.Event()
+
+    def archive_on() -> None:
+        with redis_urls.client() as client:
+            while not going.is_set():
+                catch_up(settings, client)
+            catch_up(settings, client)
+
+    threads = [threading.Thread(target=archive_on) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for name in names:
+        gone_on(world, name)
+    going.set()
+    for thread in threads:
+        thread.join()
+    assert states(history) == dict.fromkeys(names, "completed")
+    assert written(history) == told(world, *names)
+    assert (counted(history), waiting(world)) == (12, [])
+
+
+def test_what_cannot_be_read_or_is_gone_keeps_nobody_else_from_being_archived(
+    world: RedisWorld, archiver: Archiver, history: History
+) -> None:
+    for name in ("damaged", "gone", "sound"):
+        lived(world, name)
+    world.client.hset(keys.state("damaged"), "state", "{")
+    world.client.delete(keys.state("gone"), keys.events("gone"))
+    archiver.look()
+    assert (states(history), waiting(world)) == ({"sound": "completed"}, ["damaged"])
+
+
+def test_any_text_is_kept_by_both_databases(world: RedisWorld, archiver: Archiver, history: History) -> None:
+    begun(world, "c1")
+    odd = "nul \0, half \ud83d, whole \U0001f600, \\u0000"
+    event = {"role": "assistant", "content": odd, "numbers": [1e999, 10**400]}
+    world.client.xadd(keys.events("c1"), {"seq": 99, "at": 1, "type": "message", "data": json.dumps(event)})
+    archiver.catch_up()
+    (turn,) = rows(history, turns)
+    assert turn["message"]["content"] == "nul \ufffd, half \ufffd, whole \U0001f600, \\u0000"
+    assert turn["message"]["numbers"][0] is None

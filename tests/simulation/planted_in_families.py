@@ -1,0 +1,82 @@
+"""Bugs with subagents and messages."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from skillfleet.conversations.ledger import Claim, Nothing, Written
+from skillfleet.conversations.memory_ledger import MemoryLedger
+from skillfleet.conversations.models import Conversation
+from skillfleet.conversations.runs import ToolRun
+from skillfleet.conversations.schedule import LEAST_ROOMS, Rooms
+from skillfleet.events import Told
+
+from .run import Bug
+
+
+class NegligentLedger(MemoryLedger):
+    """Who ends takes along only the children that it waits for: as if there were no others."""
+
+    def commit(
+        self,
+        fence: int,
+        after: Conversation,
+        told: Sequence[Told],
+        due: float | None,
+        sends: Sequence[ToolRun] = (),
+        rooms: Rooms = LEAST_ROOMS,
+        taken: Sequence[str] = (),
+    ) -> Written | None:
+        kept = self._held(after.id, fence)
+        if kept is not None and after.terminal:
+            alone = {child.key for child in kept.position.open_children} - kept.position.awaited
+            for key in alone & kept.calls.keys():
+                kept.calls[key] = replace(kept.calls[key], begun="")
+        return super().commit(fence, after, told, due, sends, rooms, taken)
+
+
+class HoardingLedger(MemoryLedger):
+    """What was handed out stays in the mailbox."""
+
+    def commit(
+        self,
+        fence: int,
+        after: Conversation,
+        told: Sequence[Told],
+        due: float | None,
+        sends: Sequence[ToolRun] = (),
+        rooms: Rooms = LEAST_ROOMS,
+        taken: Sequence[str] = (),
+    ) -> Written | None:
+        return super().commit(fence, after, told, due, sends, rooms)
+
+
+class HastyMailbox(MemoryLedger):
+    """Messages leave the mailbox when the conversation is claimed, as from many queues: if its holder dies, they are
+    lost."""
+
+    def claim(self, only: str | None = None, rooms: Rooms = LEAST_ROOMS) -> Claim | Nothing:
+        found = super().claim(only, rooms)
+        if isinstance(found, Claim) and (kept := self._store.find(found.conversation.id)):
+            for mail in found.mailbox:
+                kept.mailbox.pop(mail.place)
+        return found
+
+
+class LonelyPause(MemoryLedger):
+    """A pause is not passed on."""
+
+    def pause(self, conversation_id: str) -> bool:
+        with self._store.changed:
+            kept = self._open(conversation_id)
+            if kept is not None and kept.pause is None:
+                kept.pause = self._store.clock()
+                self._store.ring(conversation_id)
+            return kept is not None
+
+
+PLANTED_IN_FAMILIES = {
+    "children that nobody waits for outlive their parent": Bug(ledger=NegligentLedger),
+    "messages stay where they were": Bug(ledger=HoardingLedger),
+    "messages are taken with the claim": Bug(ledger=HastyMailbox),
+    "a pause is not passed on": Bug(ledger=LonelyPause),
+}
