@@ -1,5 +1,6 @@
 """What runs the skill without a model: JSON on standard input, JSON on standard output."""
 
+import argparse
 import json
 import sys
 
@@ -7,6 +8,7 @@ from scripts.units import UnitError, convert
 
 
 def main() -> int:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     asked = json.load(sys.stdin)
     try:
         found = convert(asked["value"], asked["from"], asked["to"])
