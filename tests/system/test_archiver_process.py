@@ -58,7 +58,8 @@ def test_whenever_archivers_are_killed_the_history_equals_the_ledger_in_the_end(
             killed(running.pop(0))
             running.append(archivers.start("archiver"))
     wait_for(lambda: world.client.zcard(UNARCHIVED) == 0, "all is archived")
-    assert [interrupt(process, signal.SIGTERM) for process in running] == [0, 0]
+    # The newest may only just have begun: then it ends as every command does that is interrupted.
+    assert {interrupt(process, signal.SIGTERM) for process in running} <= {0, 130}
     history = open_history(settings_of(urls, history_url, tmp_path))
     assert states(history) == dict.fromkeys(names, "completed")
     assert written(history) == told(world, *names)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from threading import Event
 
 import redis
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import SQLAlchemyError
 
 from ..conversations.stored import UNREADABLE
 from ..errors import HistoryError
@@ -104,7 +104,7 @@ class Archiver:
         try:
             while (news := archive(self.history, name, self.unarchived.news)) and not news.all_read:
                 pass
-        except (*UNREADABLE, DBAPIError, HistoryError) as wrong:
+        except (*UNREADABLE, SQLAlchemyError, RecursionError, OverflowError, HistoryError) as wrong:
             if isinstance(wrong, HistoryError):
                 self.history.ping()
             # Others are archived meanwhile.
