@@ -24,14 +24,14 @@ demo: $(READY) ## one conversation, end to end, on a fleet of its own
 	$(BIN)/skillfleet submit --follow --model scripted:skills/csv-insights/demo.yaml \
 	  "Which species of iris has the longest petals, and by how much?"
 
-QUICK := tests/orchestrator tests/workers tests/contract
-BESIDE := $(QUICK) tests/system tests/conformance
-ALONE := tests/system/test_as_nobody.py
-test: $(READY) ## every test: what mostly waits side by side, what fills the machine alone
-	$(BIN)/python -m pytest -n 3 --dist loadfile $(QUICK)
-	$(BIN)/python -m pytest -n 3 --dist loadfile tests/system $(ALONE:%=--ignore=%)
+LONG := tests/system tests/conformance tests/chaos
+NOBODY := tests/system/test_as_nobody.py
+test: $(READY) ## every test, side by side; as an ordinary user alone, which runs some side by side itself
+	$(BIN)/python -m pytest -n 3 --dist loadfile $(filter-out $(LONG) %__pycache__,$(patsubst %/,%,$(wildcard tests/*/)))
+	$(BIN)/python -m pytest -n 3 --dist loadfile tests/system --ignore $(NOBODY)
 	$(BIN)/python -m pytest -n 3 tests/conformance
-	$(BIN)/python -m pytest $(filter-out $(BESIDE) %__pycache__,$(patsubst %/,%,$(wildcard tests/*/))) $(ALONE)
+	$(BIN)/python -m pytest -n 2 tests/chaos
+	$(BIN)/python -m pytest $(NOBODY)
 
 SEEDS ?= 20000
 simulate: $(READY) ## the engine where everything goes wrong, 20 000 seeds (or SEEDS=2000)

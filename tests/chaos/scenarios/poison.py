@@ -24,6 +24,8 @@ def poison_call(_: random.Random, full: bool) -> Verdict:
         siege.submit(others)
         for death in range(1, DEATHS + 1):
             wait_for(partial(_started, siege, f"{name}.1.0", death), f"start {death} of the poison")
+            if death == DEATHS:  # a call that dies beside it as often is taken for poison, too
+                wait_for(lambda: siege.side.ended() == others, "the others have ended")
             siege.crew.kill(_worker_of(siege, name))
         wait_for(lambda: siege.side.ended() == len(siege.side.ids), "all have ended")
         with siege.side.fleet() as fleet:
