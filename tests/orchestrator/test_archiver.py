@@ -8,6 +8,7 @@ from typing import cast
 
 import pytest
 from tests.conformance.ledgers import RedisWorld
+from tests.conversation_steps import make_spec
 from tests.orchestrator.histories import (
     FLEET,
     begun,
@@ -27,6 +28,7 @@ from skillfleet.history.tables import conversations, turns
 from skillfleet.history.unarchived import Unarchived
 from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.connection import RedisUrls
+from skillfleet_workers.wire.contract import RUN_PYTHON
 
 UNARCHIVED = keys.FleetKeys(FLEET).unarchived
 
@@ -154,3 +156,15 @@ def test_any_text_is_kept_by_both_databases(world: RedisWorld, archiver: Archive
     (turn,) = rows(history, turns)
     assert turn["message"]["content"] == "nul \ufffd, half \ufffd, whole \U0001f600, \\u0000"
     assert turn["message"]["numbers"][0] is None
+
+
+def test_names_that_no_database_can_keep_apart_are_counted_together(
+    world: RedisWorld, archiver: Archiver, history: History
+) -> None:
+    for name, skill in (("c1", "x\0"), ("c2", "x\ud83d"), ("c3", "x\0")):
+        world.ledger.submit(make_spec(name))
+        called = {"key": "1.0", "name": RUN_PYTHON.tool, "skill": skill}
+        for kind, data in (("call", called), ("result", {"key": "1.0", "status": "succeeded"})):
+            world.client.xadd(keys.events(name), {"seq": 9, "at": 1, "type": kind, "data": json.dumps(data)})
+    archiver.look()
+    assert ({one.skill_name for one in written(history).values()}, counted(history)) == ({"x\ufffd"}, 3)

@@ -8,9 +8,9 @@ from ..conversations.models import Conversation
 from ..subagents.mailbox import AgentMessage
 from ..subagents.transitions import state_of
 from .columns import moment
-from .outcomes import json_object
 from .reading import Turn
 from .records import SkillExecution
+from .texts import json_object
 
 PROMPT_CHARS = 500
 
