@@ -5,9 +5,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 from tests.conformance.ledgers import TTL_S, RedisWorld
 from tests.orchestrator.histories import FLEET, counted, lived, settings_of, states, told, written
 from tests.postgres_server import Postgres
@@ -95,6 +96,23 @@ def test_a_database_that_refuses_one_conversation_takes_the_others(
         connection.execute(text("CREATE UNIQUE INDEX another ON conversations (prompt)"))
     Archiver(history, Unarchived(world.client, FLEET)).look()
     assert list(states(history)) == ["refused"] or list(states(history)) == ["taken"]
+    assert world.client.zcard(UNARCHIVED) == 1
+    history.close()
+
+
+def test_a_database_that_takes_nothing_is_away(redis_urls: RedisUrls, history_url: str, tmp_path: Path) -> None:
+    world, history = RedisWorld(redis_urls), open_history(settings_of(redis_urls, history_url, tmp_path))
+    lived(world, "c1")
+    readonly = "SET default_transaction_read_only = on" if history_url.startswith("p") else "PRAGMA query_only = 1"
+    history.close()
+
+    @event.listens_for(history.engine, "connect")
+    def take_nothing(connection: Any, _: object) -> None:
+        connection.execute(readonly)
+        connection.commit()
+
+    with pytest.raises(HistoryError, match=r"read.?only"):
+        Archiver(history, Unarchived(world.client, FLEET)).look()
     assert world.client.zcard(UNARCHIVED) == 1
     history.close()
 
