@@ -4,11 +4,10 @@ import json
 import re
 from typing import Any
 
+from ..nesting import MOST_DEPTH, deeper
+
 MOST_NAME_CHARS = 200
 """Of a skill and its version: models write them as they like, and databases index them."""
-
-MOST_DEPTH = 100
-"""Of objects and lists in one another: deeper ones cannot be read back as records."""
 
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 REPLACED = "\ufffd"
@@ -24,20 +23,10 @@ def stored_name(name: str) -> str:
     return stored_text(name[:MOST_NAME_CHARS])
 
 
-def json_object(text: str) -> dict[str, Any] | None:
-    """None: it is no JSON, or no object, or nested too deeply."""
+def json_object(text: str, most: int = MOST_DEPTH) -> dict[str, Any] | None:
+    """None: it is no JSON, or no object, or one nested deeper."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) and not _deeper(found, MOST_DEPTH) else None
-
-
-def _deeper(value: object, most: int) -> bool:
-    level = [value]
-    for _ in range(most):
-        inner = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list))
-        level = [value for values in inner for value in values]
-        if not level:
-            return False
-    return True
+    return found if isinstance(found, dict) and not deeper(found, most) else None
