@@ -17,7 +17,9 @@ from tests.system.servers import RedisServer
 
 from skillfleet.errors import HistoryError
 from skillfleet.history.archiver import Archiver, run_archiver
+from skillfleet.history.asked import Asked
 from skillfleet.history.database import open_history
+from skillfleet.history.reader import Reader
 from skillfleet.history.unarchived import A_DAY_S, Unarchived
 from skillfleet.settings import OrchestratorSettings
 from skillfleet_workers.wire import keys
@@ -115,6 +117,21 @@ def test_a_database_that_takes_nothing_is_away(redis_urls: RedisUrls, history_ur
         Archiver(history, Unarchived(world.client, FLEET)).look()
     assert world.client.zcard(UNARCHIVED) == 1
     history.close()
+
+
+def test_a_database_that_takes_nothing_still_tells_what_it_has(
+    redis_urls: RedisUrls, postgres_server: Postgres, tmp_path: Path
+) -> None:
+    world, url = RedisWorld(redis_urls), postgres_server.new_database()
+    told: list[str] = []
+    lived(world, "before")
+    assert len(Reader(settings_of(redis_urls, url, tmp_path), world.client, told.append).executions(Asked())) == 1
+    lived(world, "later")
+    settings = settings_of(redis_urls, f"{url}&options=-c%20default_transaction_read_only%3Don", tmp_path)
+    assert told == []
+    assert len(Reader(settings, world.client, told.append).executions(Asked())) == 1
+    (line,) = told
+    assert line.endswith("read-only transaction: what redis holds and the history does not is missing here")
 
 
 def test_what_has_long_to_live_is_not_kept_for_longer(redis_urls: RedisUrls) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 import redis
 from sqlalchemy import Connection
 
+from ..errors import HistoryError
 from ..settings import OrchestratorSettings
 from .answers import ArchivedConversation, Pruned, SkillStats
 from .archiver import Archiver
@@ -18,6 +19,8 @@ from .records import SkillExecution
 from .retention import prune
 from .stats import skill_stats
 from .unarchived import Unarchived, told_of
+
+_MISSING = "what redis holds and the history does not is missing here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,4 +78,6 @@ class Reader:
             if failing := unarchived.failing():
                 self.notice(told_of(failing))
         except redis.RedisError as error:
-            self.notice(f"redis is away ({error}): what it holds and the history does not is missing here")
+            self.notice(f"redis is away ({error}): {_MISSING}")
+        except HistoryError as error:  # it takes nothing, but may have something to tell
+            self.notice(f"{error}: {_MISSING}")
