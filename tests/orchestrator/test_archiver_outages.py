@@ -134,6 +134,23 @@ def test_a_database_that_takes_nothing_still_tells_what_it_has(
     assert line.endswith("read-only transaction: what redis holds and the history does not is missing here")
 
 
+def test_nothing_is_written_into_a_file_that_was_removed(redis_urls: RedisUrls, tmp_path: Path) -> None:
+    world, settings = RedisWorld(redis_urls), settings_of(redis_urls, f"sqlite:///{tmp_path / 'h.db'}", tmp_path)
+    history = open_history(settings)
+    archiver = Archiver(history, Unarchived(world.client, FLEET))
+    lived(world, "c1")
+    for file in tmp_path.glob("h.db*"):
+        file.unlink()
+    with pytest.raises(HistoryError, match="was removed"):
+        archiver.look()
+    open_history(settings).close()
+    assert archiver.look() == 1
+    history.close()
+    again = open_history(settings)
+    assert states(again) == {"c1": "completed"}
+    again.close()
+
+
 def test_what_has_long_to_live_is_not_kept_for_longer(redis_urls: RedisUrls) -> None:
     world = RedisWorld(redis_urls)
     for name in ("soon", "late"):

@@ -161,8 +161,19 @@ def _switched(connection: Any, until: float) -> bool:
 
 
 def _begin(connection: Connection) -> None:
+    path = str(connection.engine.url.database)
+    if connection.info.setdefault("file", _file(path)) != _file(path):
+        connection.invalidate()
+        raise HistoryError(f"cannot use the history at sqlite:///{path}: the file was removed, or is another")
     writes = connection.get_execution_options().get("writes")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _file(path: str) -> int:
+    try:
+        return Path(path).stat().st_ino
+    except OSError:
+        return 0
 
 
 @contextmanager
