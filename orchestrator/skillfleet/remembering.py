@@ -8,6 +8,7 @@ from .errors import BadRequestError
 from .history.answers import ArchivedConversation, Pruned, SkillStats
 from .history.asked import Asked, Filters, StatsFilters, duration_of
 from .history.records import SkillExecution
+from .history.unarchived import Unarchivable, Unarchived
 from .opened import Opened
 
 if TYPE_CHECKING:
@@ -77,6 +78,11 @@ class Remembering(Opened):
         # SQLAlchemy takes as long to import as all the rest, and the other verbs need none of it.
         from .history.reader import Reader  # noqa: PLC0415
 
-        archives = self._access.is_open and not self._access.running("archiver")
-        client = self._access.ledger.client if archives else None
-        return Reader(self.settings, client, self._notice)
+        if not self._access.is_open:
+            return Reader(self.settings, None, self._notice)
+        archives = not self._access.running("archiver")
+        return Reader(self.settings, self._access.ledger.client, self._notice, archives)
+
+    def unarchivable(self) -> tuple[Unarchivable, ...]:
+        """What could not be archived when it was tried last, the one of the longest first."""
+        return Unarchived(self._access.ledger.client, self.settings.fleet).failing()

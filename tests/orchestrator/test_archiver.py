@@ -1,6 +1,7 @@
 """What is archived, on both databases: all of it, once, whatever was away meanwhile."""
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import cast
 
 import pytest
 from tests.conformance.ledgers import RedisWorld
+from tests.conversation_steps import make_spec
 from tests.orchestrator.histories import (
     FLEET,
     begun,
@@ -21,14 +23,17 @@ from tests.orchestrator.histories import (
     written,
 )
 
-from skillfleet.history.archiver import Archiver, catch_up
+from skillfleet.history.archiver import LATEST_TRY_S, Archiver, catch_up
+from skillfleet.history.asked import Asked
 from skillfleet.history.database import History, open_history
+from skillfleet.history.reader import Reader
 from skillfleet.history.tables import conversations, turns
 from skillfleet.history.unarchived import Unarchived
 from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.connection import RedisUrls
+from skillfleet_workers.wire.contract import RUN_PYTHON
 
-UNARCHIVED = keys.FleetKeys(FLEET).unarchived
+UNARCHIVED, UNARCHIVABLE = keys.FleetKeys(FLEET).unarchived, keys.FleetKeys(FLEET).unarchivable
 
 
 @pytest.fixture
@@ -145,6 +150,38 @@ def test_what_cannot_be_read_or_is_gone_keeps_nobody_else_from_being_archived(
     assert (states(history), waiting(world)) == ({"sound": "completed"}, ["damaged"])
 
 
+def test_what_cannot_be_archived_is_told_to_who_asks_until_it_can(
+    world: RedisWorld, archiver: Archiver, history_url: str, redis_urls: RedisUrls, tmp_path: Path
+) -> None:
+    lived(world, "damaged")
+    whole = str(world.client.hget(keys.state("damaged"), "state"))
+    world.client.hset(keys.state("damaged"), "state", "{")
+    archiver.look()
+    told: list[str] = []
+    settings = settings_of(redis_urls, history_url, tmp_path)
+    for archives in (True, False):
+        Reader(settings, world.client, told.append, archives).executions(Asked())
+    for line in told:
+        assert re.match(r"a conversation cannot be archived: damaged, since \S+Z: JSONDecodeError: .*$", line)
+    assert len(told) == 2
+    world.client.hset(keys.state("damaged"), "state", whole)
+    assert len(Reader(settings, world.client, told.append).executions(Asked())) == 1
+    assert len(told) == 2
+
+
+def test_what_is_tried_in_vain_is_tried_later_and_later(world: RedisWorld, archiver: Archiver) -> None:
+    lived(world, "damaged")
+    world.client.hset(keys.state("damaged"), "state", "{")
+    archiver.look()
+    failed_for_s = 7200
+    since = json.loads(str(world.client.hget(UNARCHIVABLE, "damaged")))["since"] - failed_for_s
+    world.client.hset(UNARCHIVABLE, "damaged", json.dumps({"since": since, "why": ""}))
+    archiver.catch_up()
+    now_ms = world.client.time()[0] * 1000
+    assert cast(float, world.client.zscore(UNARCHIVED, "damaged")) > now_ms + LATEST_TRY_S * 1000 / 2
+    assert archiver.unarchived.failing()[0].since == since
+
+
 def test_any_text_is_kept_by_both_databases(world: RedisWorld, archiver: Archiver, history: History) -> None:
     begun(world, "c1")
     odd = "nul \0, half \ud83d, whole \U0001f600, \\u0000"
@@ -154,3 +191,15 @@ def test_any_text_is_kept_by_both_databases(world: RedisWorld, archiver: Archive
     (turn,) = rows(history, turns)
     assert turn["message"]["content"] == "nul \ufffd, half \ufffd, whole \U0001f600, \\u0000"
     assert turn["message"]["numbers"][0] is None
+
+
+def test_names_that_no_database_can_keep_apart_are_counted_together(
+    world: RedisWorld, archiver: Archiver, history: History
+) -> None:
+    for name, skill in (("c1", "x\0"), ("c2", "x\ud83d"), ("c3", "x\0")):
+        world.ledger.submit(make_spec(name))
+        called = {"key": "1.0", "name": RUN_PYTHON.tool, "skill": skill}
+        for kind, data in (("call", called), ("result", {"key": "1.0", "status": "succeeded"})):
+            world.client.xadd(keys.events(name), {"seq": 9, "at": 1, "type": kind, "data": json.dumps(data)})
+    archiver.look()
+    assert ({one.skill_name for one in written(history).values()}, counted(history)) == ({"x\ufffd"}, 3)

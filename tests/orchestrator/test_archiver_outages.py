@@ -5,9 +5,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 from tests.conformance.ledgers import TTL_S, RedisWorld
 from tests.orchestrator.histories import FLEET, counted, lived, settings_of, states, told, written
 from tests.postgres_server import Postgres
@@ -16,7 +17,9 @@ from tests.system.servers import RedisServer
 
 from skillfleet.errors import HistoryError
 from skillfleet.history.archiver import Archiver, run_archiver
+from skillfleet.history.asked import Asked
 from skillfleet.history.database import open_history
+from skillfleet.history.reader import Reader
 from skillfleet.history.unarchived import A_DAY_S, Unarchived
 from skillfleet.settings import OrchestratorSettings
 from skillfleet_workers.wire import keys
@@ -97,6 +100,55 @@ def test_a_database_that_refuses_one_conversation_takes_the_others(
     assert list(states(history)) == ["refused"] or list(states(history)) == ["taken"]
     assert world.client.zcard(UNARCHIVED) == 1
     history.close()
+
+
+def test_a_database_that_takes_nothing_is_away(redis_urls: RedisUrls, history_url: str, tmp_path: Path) -> None:
+    world, history = RedisWorld(redis_urls), open_history(settings_of(redis_urls, history_url, tmp_path))
+    lived(world, "c1")
+    readonly = "SET default_transaction_read_only = on" if history_url.startswith("p") else "PRAGMA query_only = 1"
+    history.close()
+
+    @event.listens_for(history.engine, "connect")
+    def take_nothing(connection: Any, _: object) -> None:
+        connection.execute(readonly)
+        connection.commit()
+
+    with pytest.raises(HistoryError, match=r"read.?only"):
+        Archiver(history, Unarchived(world.client, FLEET)).look()
+    assert world.client.zcard(UNARCHIVED) == 1
+    history.close()
+
+
+def test_a_database_that_takes_nothing_still_tells_what_it_has(
+    redis_urls: RedisUrls, postgres_server: Postgres, tmp_path: Path
+) -> None:
+    world, url = RedisWorld(redis_urls), postgres_server.new_database()
+    told: list[str] = []
+    lived(world, "before")
+    assert len(Reader(settings_of(redis_urls, url, tmp_path), world.client, told.append).executions(Asked())) == 1
+    lived(world, "later")
+    settings = settings_of(redis_urls, f"{url}&options=-c%20default_transaction_read_only%3Don", tmp_path)
+    assert told == []
+    assert len(Reader(settings, world.client, told.append).executions(Asked())) == 1
+    (line,) = told
+    assert line.endswith("read-only transaction: what redis holds and the history does not is missing here")
+
+
+def test_nothing_is_written_into_a_file_that_was_removed(redis_urls: RedisUrls, tmp_path: Path) -> None:
+    world, settings = RedisWorld(redis_urls), settings_of(redis_urls, f"sqlite:///{tmp_path / 'h.db'}", tmp_path)
+    history = open_history(settings)
+    archiver = Archiver(history, Unarchived(world.client, FLEET))
+    lived(world, "c1")
+    for file in tmp_path.glob("h.db*"):
+        file.unlink()
+    with pytest.raises(HistoryError, match="was removed"):
+        archiver.look()
+    open_history(settings).close()
+    assert archiver.look() == 1
+    history.close()
+    again = open_history(settings)
+    assert states(again) == {"c1": "completed"}
+    again.close()
 
 
 def test_what_has_long_to_live_is_not_kept_for_longer(redis_urls: RedisUrls) -> None:

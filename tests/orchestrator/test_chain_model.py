@@ -162,5 +162,7 @@ def test_an_output_is_its_json_object_else_its_text() -> None:
     assert output_of('{"a": [1, null]}') == {"a": [1, None]}
     for text in ("", "80%\n", "[1]", "3", '{"a": NaN}', '{"a": "\\ud800"}', "{" * 100_000):
         assert output_of(text) == {"stdout": text}
+    deep = '{"a": ' * 300 + "0" + "}" * 300
+    assert output_of(deep) == {"stdout": deep}
     assert output_of("ignored", {"b": 2}) == {"b": 2}
     assert output_of("x" * (MAX_OUTPUT_CHARS + 1)) == {"stdout": "x" * MAX_OUTPUT_CHARS, "truncated": True}

@@ -51,6 +51,8 @@ def test_ages_are_whole_numbers_of_one_unit() -> None:
     assert (duration_of("x", "90d"), duration_of("x", "4w")) == (timedelta(days=90), timedelta(weeks=4))
     with pytest.raises(BadRequestError, match="x: '9' is no duration"):
         duration_of("x", "9")
+    with pytest.raises(BadRequestError, match="x: '999999999w' is longer"):
+        duration_of("x", "999999999w")
 
 
 @given(DAYS, st.integers(-2, 1500))

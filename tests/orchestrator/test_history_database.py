@@ -8,10 +8,11 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from skillfleet.errors import HistoryError
 from skillfleet.history.database import History, open_history, url_of
-from skillfleet.history.tables import metadata
+from skillfleet.history.tables import metadata, turns
 from skillfleet.settings import OrchestratorSettings
 from skillfleet_workers.wire.connection import SettingsError, load_settings
 
@@ -70,6 +71,7 @@ def test_by_default_it_is_a_file_of_the_state_folder_that_only_we_may_read(tmp_p
         ("mysql://root:hidden@host/db", "is no history's"),
         ("sqlite://", "is no history's"),
         ("postgresql://user:hidden@host:port/db", "is no URL"),
+        ("postgresql://user:a@hidden@host/db", "more than one @"),
         ("off", "is off"),
     ],
 )
@@ -83,12 +85,27 @@ def test_what_is_no_database_of_a_history_is_refused_without_its_password(
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("url", ["postgresql://user:hidden@127.0.0.1:1/db", "sqlite:////proc/none/history.db"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://user:hidden@127.0.0.1:1/db",
+        "postgresql://127.0.0.1:1/db?user=u&password=hidden&sslpassword=hidden",
+        "sqlite:////proc/none/history.db",
+    ],
+)
 def test_one_that_cannot_be_reached_is_told_in_one_line_without_its_password(url: str, tmp_path: Path) -> None:
     with pytest.raises(HistoryError, match="cannot use the history at") as refused:
         open_history(settings(url, tmp_path))
     assert "hidden" not in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_what_it_refuses_to_write_is_not_told(history_url: str, tmp_path: Path) -> None:
+    history = open_history(settings(history_url, tmp_path))
+    with pytest.raises(DBAPIError) as refused, history.writing() as connection:
+        connection.execute(turns.insert(), [{"agent_id": "a-prompt", "turn": 1}])
+    history.close()
+    assert "a-prompt" not in str(refused.value).partition("DETAIL")[0]
 
 
 def test_a_file_that_is_no_database_is_told_so(tmp_path: Path) -> None:

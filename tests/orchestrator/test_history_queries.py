@@ -148,3 +148,12 @@ def assert_sought(history: History, query: Select[Any], *, sought: bool = True) 
     assert "Seq Scan" not in told, told
     assert "INDEX" in told or "Index" in told, told
     assert not sought or "SEARCH" in told or "Index Cond" in told, told
+
+
+def test_statistics_of_which_nothing_is_so_old_stay_as_they_are(history_url: str, tmp_path: Path) -> None:
+    with opened(history_url, tmp_path) as history:
+        assert prune(history, NOON, statistics=True).statistics == 0
+        keep(history, [execution(1)])
+        assert prune(history, NOON - timedelta(days=1000), statistics=True).statistics == 0
+        with history.reading() as connection:
+            assert [one.count for one in skill_stats(connection, Asked())] == [1]

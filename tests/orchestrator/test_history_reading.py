@@ -19,6 +19,7 @@ from skillfleet.subagents.mailbox import AgentMessage
 
 SPEC = make_spec("c1").model_copy(update={"tenant": "acme", "model": "model-a"})
 ARGUMENTS = {"location": "kitchen"}
+DEEP = '{"a": ' * 300 + "0" + "}" * 300
 MESSAGE = {
     "message_id": "7f0c1e4a-9d7b-4c80-8a55-0d1f6f1f2a11",
     "sender_id": "c1",
@@ -177,7 +178,7 @@ def test_what_runs_nothing_is_no_execution(name: str) -> None:
     assert not executions_of(SPEC, stream(TURN, says(call(name)), sent(name=name), came()))
 
 
-@pytest.mark.parametrize("arguments", ["{", "[1]", '"text"', "[" * 100_000])
+@pytest.mark.parametrize("arguments", ["{", "[1]", '"text"', "[" * 100_000, DEEP])
 def test_arguments_that_are_no_object_are_no_parameters(arguments: str) -> None:
     calls = says(call("run_python_script", arguments=arguments))
     (execution,) = executions_of(SPEC, stream(TURN, calls, sent(name="run_python_script")))
@@ -192,6 +193,7 @@ def test_arguments_that_are_no_object_are_no_parameters(arguments: str) -> None:
         ({"stdout": '{"a": 1}'}, {"a": 1}),
         ({"stdout": "[1]"}, {"stdout": "[1]"}),
         ({"stdout": ""}, {"stdout": ""}),
+        ({"stdout": DEEP}, {"stdout": DEEP}),
     ],
 )
 def test_a_result_is_the_value_else_the_object_that_was_written_else_the_text(
@@ -200,8 +202,11 @@ def test_a_result_is_the_value_else_the_object_that_was_written_else_the_text(
     assert the(sent(), started(), came(), shown("a", **content)).result == result
 
 
-def test_names_that_models_make_up_are_cut() -> None:
+def test_names_that_models_and_skills_make_up_are_kept_as_databases_can() -> None:
     assert len(the(sent(skill="x" * 5000)).skill_name) == 200
+    assert the(sent(skill="x\0\ud83d")).skill_name == "x\ufffd\ufffd"
+    used = {"skill": "navigate", "version": "1" * 5000}
+    assert len(the(sent(), started(), ("result", came()[1] | used)).skill_version) == 200
 
 
 def test_a_message_fills_the_columns_of_its_table_and_no_others() -> None:

@@ -14,6 +14,7 @@ from ..app import known_models
 from ..conversations.limits import Problem
 from ..errors import HistoryError, NoBrokerError
 from ..fleet import Fleet
+from ..history.unarchived import told_of
 from ..llm.provider import readable
 from ..llm.providers import choose
 from ..settings import OrchestratorSettings
@@ -41,7 +42,7 @@ def _fleet_lines(settings: OrchestratorSettings) -> list[Line]:
     try:
         with Fleet(settings) as fleet:
             lines = [_redis_line(where, found) for found in judged(fleet.redis_facts())]
-            living = fleet.running()
+            living, failing = fleet.running(), fleet.unarchivable()
     except NoBrokerError as error:
         return [_line("redis", where, False, str(error))]
     lines += [_line(f"{p.role}s", p.name, True, _about(p.slots, p.isolation, p.skills)) for p in living]
@@ -52,6 +53,9 @@ def _fleet_lines(settings: OrchestratorSettings) -> list[Line]:
     if settings.keeps_history and not any(process.role == "archiver" for process in living):
         fix = "start one with `skillfleet archiver`; until then `skillfleet history` catches up by itself"
         lines.append(_line("archivers", "none", None, "nobody writes the history", fix))
+    if settings.keeps_history and failing:
+        fix = "see docs/history.md, How it is written"
+        lines.append(_line("archivers", "left over", False, told_of(failing), fix))
     return lines
 
 

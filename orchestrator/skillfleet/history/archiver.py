@@ -8,7 +8,10 @@ from datetime import UTC, datetime, timedelta
 from threading import Event
 
 import redis
-from sqlalchemy.exc import SQLAlchemyError
+from pydantic import ValidationError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from skillfleet_workers.wire.shown import short
 
 from ..conversations.stored import UNREADABLE
 from ..errors import HistoryError
@@ -24,8 +27,11 @@ LOOK_EVERY_S = 0.5
 the latest after LATEST_LOOK_S."""
 
 LATEST_LOOK_S = 20.0
-PUT_OFF_S = 60.0
+LATEST_TRY_S = 600.0
+"""What cannot be archived is tried again after as long as it could not be, and at the latest after this."""
+
 LONGEST_PAUSE_S = 5.0
+MOST_WHY_CHARS = 300
 KEEP_EVERY_S = 60.0
 PRUNE_EVERY_S = 3600.0
 
@@ -34,11 +40,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Archiver:
-    """`days`: how long the history keeps what has ended, 0: for ever."""
+    """`days`: how long the history keeps what has ended, 0: for ever. `quiet`: who asks it tells what it cannot
+    archive."""
 
     history: History
     unarchived: Unarchived
     days: int = 0
+    quiet: bool = False
     _away: dict[str, float] = field(default_factory=dict)
 
     def run(self, stop: Event, opens: Callable[[], object] = lambda: None) -> None:
@@ -56,6 +64,7 @@ class Archiver:
             except (HistoryError, redis.RedisError) as error:
                 pause = min(LONGEST_PAUSE_S, 2 * pause or LOOK_EVERY_S)
                 self._is_away(error)
+                ready = ready and not isinstance(error, HistoryError)  # another may be in its place when it is back
                 if isinstance(error, HistoryError) and time.monotonic() >= keep_at:
                     keep_at = time.monotonic() + KEEP_EVERY_S
                     self._keep_all()
@@ -107,10 +116,16 @@ class Archiver:
         except (*UNREADABLE, SQLAlchemyError, RecursionError, OverflowError, HistoryError) as wrong:
             if isinstance(wrong, HistoryError):
                 self.history.ping()
-            # Others are archived meanwhile.
-            log.error("conversation %s cannot be archived (yet): %s", name, wrong)
-            return False, PUT_OFF_S
+            return False, self._failed(name, why(wrong))  # others are archived meanwhile
+        self.unarchived.recovered([name])
         return news is None or any(entry.type == "ended" for entry in news.entries), LOOK_EVERY_S
+
+    def _failed(self, name: str, reason: str) -> float:
+        """When it is to be tried again."""
+        for_s = self.unarchived.failed(name, reason)
+        if not for_s and not self.quiet:
+            log.error("conversation %s cannot be archived (yet): %s", name, reason)
+        return min(LATEST_TRY_S, max(LOOK_EVERY_S, for_s))
 
     def _prune(self) -> None:
         removed = prune(self.history, datetime.now(UTC) - timedelta(days=self.days))
@@ -142,6 +157,13 @@ def _rest_s(cursor: str) -> float:
     little off ours."""
     age_s = time.time() - int(cursor.partition("-")[0]) / 1000
     return min(LATEST_LOOK_S, max(LOOK_EVERY_S, age_s / 10))
+
+
+def why(wrong: Exception) -> str:
+    """In one line, without what was to be written."""
+    told = wrong.orig if isinstance(wrong, DBAPIError) and wrong.orig else wrong
+    lines = str(told).strip().splitlines()[: 2 if isinstance(told, ValidationError) else 1]
+    return short(f"{type(told).__name__}: {' '.join(lines)}", MOST_WHY_CHARS)
 
 
 def run_archiver(settings: OrchestratorSettings, client: redis.Redis, stop: Event) -> None:

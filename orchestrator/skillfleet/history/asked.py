@@ -103,7 +103,10 @@ def duration_of(name: str, text: str) -> timedelta:
     """
     if not (found := _DURATION.fullmatch(text.strip())):
         raise BadRequestError(f"{name}: {text!r} is no duration; write 12h, 90d or 4w")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+    try:
+        return timedelta(**{_UNITS[found[2]]: int(found[1])})
+    except OverflowError:
+        raise BadRequestError(f"{name}: {text!r} is longer than any calendar") from None
 
 
 def _status(given: Any) -> ExecutionStatus:

@@ -8,27 +8,22 @@ from typing import Any
 from sqlalchemy import JSON, DateTime, Dialect, Text, TypeDecorator
 from sqlalchemy.dialects.postgresql import JSONB
 
+from .texts import REPLACED, stored_text
+
 _NUL_ESCAPED = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
-_NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
-_REPLACED = "\ufffd"
 
 # None is NULL, and not the JSON text `null`: a query must not need to know both.
 Json = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
 
 
-def stored_text(text: str) -> str:
-    """PostgreSQL keeps no NUL, and neither database half a surrogate pair."""
-    return _NO_CHARACTER.sub(_REPLACED, text)
-
-
 def stored_json(value: Any) -> str:
-    """Likewise; nor is there a number in JSON that is infinite, or none."""
+    """As `stored_text`; nor is there a number in JSON that is infinite, or none."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except ValueError:
         finite = json.loads(json.dumps(value), parse_constant=lambda _: None)
         text = json.dumps(finite, ensure_ascii=False)
-    return stored_text(_NUL_ESCAPED.sub(rf"\1{_REPLACED}", text))
+    return stored_text(_NUL_ESCAPED.sub(rf"\1{REPLACED}", text))
 
 
 class Words(TypeDecorator[str]):

@@ -71,6 +71,8 @@ def lock(connection: Connection) -> None:
 
 def put(connection: Connection, sums: Mapping[Key, Sum]) -> None:
     """In place of what is there."""
+    if not sums:
+        return
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     new = insert(stats)
     counted = {column.name: new.excluded[column.name] for column in stats.c if not column.primary_key}

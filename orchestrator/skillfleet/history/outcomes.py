@@ -1,11 +1,11 @@
 """What a call was given and has come to, as an execution keeps it (pure)."""
 
-import json
 from typing import Any
 
 from skillfleet_workers.wire.contract import EXECUTE_CODE, RUN_PYTHON, RUN_SCRIPT, SEARCH_SPEC
 
 from .records import ExecutionStatus
+from .texts import json_object
 
 EXECUTING = frozenset(spec.tool for spec in (RUN_PYTHON, RUN_SCRIPT, SEARCH_SPEC, EXECUTE_CODE))
 """The tools that run a skill's script, or code with it."""
@@ -17,15 +17,6 @@ _STATUSES = {"succeeded": ExecutionStatus.SUCCESS, "timed_out": ExecutionStatus.
 def status_of(status: str) -> ExecutionStatus:
     """Of a call that has ended."""
     return _STATUSES.get(status, ExecutionStatus.FAILED)
-
-
-def json_object(text: str) -> dict[str, Any] | None:
-    """None: it is no JSON, or no object."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
 
 
 def parameters_of(tool: str, arguments: str) -> dict[str, Any]:

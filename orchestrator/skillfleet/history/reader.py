@@ -8,6 +8,7 @@ from datetime import datetime
 import redis
 from sqlalchemy import Connection
 
+from ..errors import HistoryError
 from ..settings import OrchestratorSettings
 from .answers import ArchivedConversation, Pruned, SkillStats
 from .archiver import Archiver
@@ -17,17 +18,20 @@ from .queries import conversations, execution, executions
 from .records import SkillExecution
 from .retention import prune
 from .stats import skill_stats
-from .unarchived import Unarchived
+from .unarchived import Unarchived, told_of
+
+_MISSING = "what redis holds and the history does not is missing here"
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """`client`: of the redis whose news are archived first, None: somebody else sees to them. `notice`: is told when
-    that redis is away."""
+    """`client`: of the redis that may know more, None: it cannot be asked. `archives`: its news are archived first,
+    else somebody sees to them. `notice`: is told what is missing here."""
 
     settings: OrchestratorSettings
     client: redis.Redis | None
     notice: Callable[[str], None]
+    archives: bool = True
 
     def executions(self, asked: Asked) -> tuple[SkillExecution, ...]:
         with self._reading() as connection:
@@ -67,7 +71,13 @@ class Reader:
     def _catch_up(self, history: History) -> None:
         if self.client is None:
             return
+        unarchived = Unarchived(self.client, self.settings.fleet)
         try:
-            Archiver(history, Unarchived(self.client, self.settings.fleet)).catch_up()
+            if self.archives:
+                Archiver(history, unarchived, quiet=True).catch_up()
+            if failing := unarchived.failing():
+                self.notice(told_of(failing))
         except redis.RedisError as error:
-            self.notice(f"redis is away ({error}): what it holds and the history does not is missing here")
+            self.notice(f"redis is away ({error}): {_MISSING}")
+        except HistoryError as error:  # it takes nothing, but may have something to tell
+            self.notice(f"{error}: {_MISSING}")

@@ -16,9 +16,7 @@ from ..events import Entry
 from ..subagents.mailbox import AgentMessage
 from .outcomes import EXECUTING, error_of, parameters_of, result_of, status_of
 from .records import MOST_RETRIES, ExecutionStatus, SkillExecution, execution_id
-
-MOST_NAME_CHARS = 200
-"""Of a skill and its version: models write them as they like, and databases index them."""
+from .texts import stored_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +108,8 @@ class _Reading:
         self.told.executions[key] = SkillExecution(
             execution_id=execution_id(self._spec.id, key),
             agent_id=self._spec.id,
-            skill_name=skill[:MOST_NAME_CHARS],
-            skill_version=version[:MOST_NAME_CHARS],
+            skill_name=stored_name(skill),
+            skill_version=stored_name(version),
             parameters=parameters_of(tool, arguments),
             started_at=at,
             tenant=self._spec.tenant,
@@ -133,7 +131,10 @@ class _Reading:
 
     def _result(self, run: SkillExecution, data: dict[str, Any], at: datetime) -> None:
         status, shown = status_of(data["status"]), self._shown.get(run.call, "")
-        used = {"skill_name": data.get("skill"), "skill_version": data.get("version")}
+        used = {
+            "skill_name": stored_name(data.get("skill") or ""),
+            "skill_version": stored_name(data.get("version") or ""),
+        }
         told = {name: data.get(name) for name in ("worker", "runtime")}
         self._keep(
             run,

@@ -5,12 +5,13 @@ from typing import Any
 
 from ..conversations.messages import Message
 from ..conversations.models import Conversation
+from ..nesting import MOST_DEPTH
 from ..subagents.mailbox import AgentMessage
 from ..subagents.transitions import state_of
 from .columns import moment
-from .outcomes import json_object
 from .reading import Turn
 from .records import SkillExecution
+from .texts import json_object
 
 PROMPT_CHARS = 500
 
@@ -41,7 +42,8 @@ def conversation_row(conversation: Conversation, archived_to: str) -> dict[str, 
 
 def _of_agent(conversation: Conversation) -> dict[str, Any]:
     agent, problem = conversation.spec.agent, conversation.error
-    results = (json_object(conversation.answer or "") or {}).get("results") if agent and agent.skill else None
+    told = json_object(conversation.answer or "", MOST_DEPTH + 2) if agent and agent.skill else None
+    results = (told or {}).get("results")
     return {
         "name": agent.name if agent else "",
         "state": state_of(conversation.status, started=conversation.started_at is not None or conversation.turn > 0),

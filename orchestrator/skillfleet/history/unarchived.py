@@ -1,7 +1,9 @@
 """What redis holds that the history has not: which conversations, and their new events."""
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import cast
 
 import redis
@@ -28,11 +30,29 @@ class News:
     all_read: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Unarchivable:
+    """`since`: when it was first found that it cannot be archived, seconds since the epoch; `why`: at last."""
+
+    name: str
+    since: float
+    why: str
+
+
+def told_of(failing: Sequence[Unarchivable]) -> str:
+    """In one line. There are some, the one of the longest first."""
+    first = failing[0]
+    since = datetime.fromtimestamp(first.since, UTC)
+    many = "a conversation" if len(failing) == 1 else f"{len(failing)} conversations"
+    return f"{many} cannot be archived: {first.name}, since {since:%Y-%m-%dT%H:%M:%SZ}: {first.why}"
+
+
 class Unarchived:
     """Raises redis.RedisError when redis cannot be reached."""
 
     def __init__(self, client: redis.Redis, fleet: str, page: int = PAGE) -> None:
-        self._client, self._key, self._page = client, keys.FleetKeys(fleet).unarchived, page
+        self._client, self._page = client, page
+        self._key, self._failing = keys.FleetKeys(fleet).unarchived, keys.FleetKeys(fleet).unarchivable
 
     def due(self, most: int) -> list[str]:
         """Those whose look is due, the oldest first."""
@@ -57,6 +77,26 @@ class Unarchived:
 
     def done(self, names: Sequence[str]) -> None:
         self._client.zrem(self._key, *names)
+        self.recovered(names)
+
+    def failed(self, name: str, why: str) -> float:
+        """How long it has been so, in seconds; 0: it was not known."""
+        told, now = self._client.hget(self._failing, name), self._now_ms() / 1000
+        since = json.loads(told)["since"] if told else now
+        self._client.hset(self._failing, name, json.dumps({"since": since, "why": why}))
+        self._client.expire(self._failing, 2 * A_DAY_S)
+        return max(0.0, now - since)
+
+    def recovered(self, names: Collection[str]) -> None:
+        self._client.hdel(self._failing, *names)
+
+    def failing(self) -> tuple[Unarchivable, ...]:
+        """Those that cannot be archived, for the longest first."""
+        told = cast(dict[str, str], self._client.hgetall(self._failing))
+        waits = self._client.zmscore(self._key, list(told)) if told else ()
+        there = (name for name, at in zip(told, waits, strict=True) if at is not None)
+        found = (Unarchivable(name, **json.loads(told[name])) for name in there)
+        return tuple(sorted(found, key=lambda one: one.since))
 
     def newest(self, names: Sequence[str]) -> dict[str, str]:
         """The cursor of the last event of each; who is not in it is gone."""

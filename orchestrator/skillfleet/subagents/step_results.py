@@ -12,6 +12,7 @@ from skillfleet_workers.wire.shown import short
 
 from ..conversations.outputs import Executions
 from ..conversations.trimming import CUT
+from ..nesting import deeper
 
 LAST_ATTEMPT = 18
 """A call has so many at most: six runs, each started three times."""
@@ -81,7 +82,7 @@ def _object(text: str) -> dict[str, Any] | None:
         json.dumps(found, ensure_ascii=False).encode()  # half a surrogate pair is no text
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return found if isinstance(found, dict) and not deeper(found) else None
 
 
 def _no_number(name: str) -> NoReturn:

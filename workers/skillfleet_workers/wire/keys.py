@@ -138,6 +138,11 @@ class FleetKeys:
         when it was accepted), until all of it is archived."""
         return f"{PREFIX}:unarchived:{self.fleet}"
 
+    @property
+    def unarchivable(self) -> str:
+        """Hash: of those of them that could not be archived when they were looked at last, since when and why."""
+        return f"{PREFIX}:unarchivable:{self.fleet}"
+
     def idempotency(self, tenant: str, key: str) -> str:
         """String: the id of the tenant's conversation that was submitted with this key. No fleet and no tenant has a
         colon in its name, but a key may."""
