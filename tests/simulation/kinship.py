@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from skillfleet.conversations.ledger import Claim
+from skillfleet.conversations.limits import Usage
 from skillfleet.conversations.memory_store import Kept, MemoryStore
 from skillfleet.conversations.models import Conversation
 
@@ -30,8 +31,8 @@ class Kinship:
 
     def claimed(self, claim: Claim) -> None:
         name, parent = claim.conversation.id, self._parent(claim.conversation)
-        if parent is not None and parent.position.terminal:
-            claim_that(claim.cancel, "13: whose parent has ended is only ended itself", name)
+        above = parent is None or not parent.position.terminal
+        claim_that(above, "13: whose parent has ended is looked at no more", name)
         paused = [one.id for one in self._above(claim.conversation) if self._paused(one.id)]
         ends = claim.cancel or self._kept(name).ended(claim.now)
         claim_that(
@@ -53,17 +54,20 @@ class Kinship:
     def look(self, position: Conversation) -> None:
         if position.terminal:
             for child in map(self._kept, self._children[position.id]):
-                ends = child.cancel or child.position.terminal
-                claim_that(ends, "13: nothing goes on for what has ended", (position.id, child.position.id))
+                ended = child.position.terminal
+                claim_that(ended, "13: nothing goes on for what has ended", (position.id, child.position.id))
         for one in (position, *self._above(position)):
             self._look_at_budget(one)
 
     def at_end(self, ended: Conversation) -> None:
         for known in ended.children:
             child = self._kept(known.id).position if known.id in self._children[ended.id] else None
-            if known.status:
-                same = known.status == child.status if child else not known.begun
-                claim_that(same, "13: the parent knows how its child ended", (ended.id, known))
+            same = known.status == child.status if child else not known.begun
+            claim_that(same, "13: the parent knows how its child ended", (ended.id, known))
+            counted = known.usage == child.usage if child else known.usage == Usage()
+            claim_that(counted, "13: the parent knows what its child has used", (ended.id, known))
+        used, below = ended.usage.output_tokens, sum(one.turn for one in self._below(ended))
+        claim_that(used == REPLY_TOKENS * (ended.turn + below), "13: the usage is that of the tree", (ended.id, used))
 
     def _look_at_budget(self, top: Conversation) -> None:
         limits, tree = top.spec.limits, [top, *self._below(top)]

@@ -231,6 +231,9 @@ def undisturbed(spec: ConversationSpec) -> Conversation:
                 usage = Usage.model_validate(ended.usage)
                 told = ChildFinished(run.key, ended.status, ended.shown, usage=usage, calls=ended.calls)
                 conversation, _ = step(conversation, told, spec.created_at)
+        for left in conversation.leaving if conversation.ending else ():
+            gone = ChildFinished(left.key, "tool_error", "", ended="cancelled")
+            conversation, _ = step(conversation, gone, spec.created_at)
         if conversation.terminal:
             return conversation
     raise AssertionError("the script has no end")
