@@ -145,7 +145,11 @@ class Invariants:
         claim_that(paid <= disturbances, "10: what is paid in vain", (name, record.asked, ended.turn))
         self.kinship.at_end(ended)
         self.post.at_end(name, ended, seen)
-        _same_transcript(ended)
+        _same_transcript(ended, {known.id for known in ended.children if self._was_cancelled(known.id)})
+
+    def _was_cancelled(self, name: str) -> bool:
+        """By a person."""
+        return name in self.records and self.records[name].cancelled
 
 
 BY_THE_CLOCK = ("timeout", "no_answer_from_person")
@@ -170,8 +174,9 @@ def _look_at_budgets(position: Conversation) -> None:
     claim_that(out <= PARALLEL, "few calls are out at once", (position.id, out))
 
 
-def _same_transcript(ended: Conversation) -> None:
-    """9, up to where it was cut short, and but for calls that were lost with their worker."""
+def _same_transcript(ended: Conversation, cancelled: set[str]) -> None:
+    """9, up to where it was cut short, and but for calls that were lost with their worker. `cancelled`: which of its
+    children people have."""
     calm = undisturbed(ended.spec)
     budget = any(most is not None for most in (ended.spec.limits.max_tool_calls, ended.spec.limits.max_output_tokens))
     cut = closing_message(ended.closing) if ended.closing and ended.closing.code in BY_THE_CLOCK else None
@@ -180,7 +185,8 @@ def _same_transcript(ended: Conversation) -> None:
         excused = told.role == "tool" and fates[told.tool_call_id or ""] in ("lost", "cancelled")
         excused |= told.role == "tool" and told.name in FAMILY_TOOLS
         # With its parent, before that was seen to end.
-        excused |= told.role == "tool" and ended.status == "cancelled" and '"child_cancelled"' in (told.content or "")
+        taken_along = ended.status == "cancelled" or bool(cancelled)
+        excused |= told.role == "tool" and taken_along and '"child_cancelled"' in (told.content or "")
         # A parent that was paused has more time than the child that it waits for.
         excused |= told.role == "tool" and '"child_expired"' in (told.content or "")
         excused |= told.role == "tool" and any(code in f"{told.content}{expected.content}" for code in BY_CHILDREN)

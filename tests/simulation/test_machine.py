@@ -149,7 +149,14 @@ class Machine(RuleBasedStateMachine):
     @rule(data=st.data(), verb=st.sampled_from(["cancel", "pause", "resume"]))
     @precondition(lambda self: self.names)
     def ask(self, data: st.DataObject, verb: str) -> None:
-        getattr(self.ledger, verb)(data.draw(st.sampled_from(self.names)))
+        """Of children too."""
+        records = self.place.invariants.records
+        name = data.draw(st.sampled_from(list(records)))
+        asked = getattr(self.ledger, verb)(name)
+        if verb == "cancel":
+            records[name].cancelled |= asked
+        else:
+            records[name].paused = asked and verb == "pause"
 
     @rule(data=st.data())
     @precondition(lambda self: self._asking())
@@ -166,7 +173,7 @@ class Machine(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Now everybody does their part."""
         self.workers_change(True, 1)
-        for name in self.names:
+        for name in self.place.invariants.records:
             self.ledger.resume(name)
         for _ in range(ROUNDS):
             self._round()
