@@ -28,7 +28,7 @@ class Invariants:
         self.records: dict[str, Record] = {}
         self.open: set[str] = set()
         self.post = PostOffice(store)
-        self.kinship = Kinship(store, lambda name: self.records[name].paused)
+        self.kinship = Kinship(store, self.records)
 
     def accepted(self, name: str) -> None:
         if name not in self.records:

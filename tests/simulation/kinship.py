@@ -1,7 +1,7 @@
 """Trees of conversations: what those below owe to those above, looked at after whatever happens to one of them."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from skillfleet.conversations.ledger import Claim
@@ -9,16 +9,15 @@ from skillfleet.conversations.limits import Usage
 from skillfleet.conversations.memory_store import Kept, MemoryStore
 from skillfleet.conversations.models import Conversation
 
+from .record import Record
 from .stories import REPLY_TOKENS
 from .violations import claim_that
 
 
 @dataclass(eq=False)
 class Kinship:
-    """`paused`: whether people have paused it, and not resumed."""
-
     _store: MemoryStore
-    _paused: Callable[[str], bool]
+    _records: Mapping[str, Record]
     _children: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     _doomed: set[tuple[str, int]] = field(default_factory=set)
     """Claims, by their fence, of what is only to be ended, or only to be paused."""
@@ -33,7 +32,7 @@ class Kinship:
         name, parent = claim.conversation.id, self._parent(claim.conversation)
         above = parent is None or not parent.position.terminal
         claim_that(above, "13: whose parent has ended is looked at no more", name)
-        paused = [one.id for one in self._above(claim.conversation) if self._paused(one.id)]
+        paused = list(self._paused_above(claim.conversation))
         ends = claim.cancel or self._kept(name).ended(claim.now)
         claim_that(
             ends or claim.pause or not paused, "13: whoever is above is paused, and it goes on", (name, paused)
@@ -48,7 +47,7 @@ class Kinship:
         above = list(self._above(self._kept(name).position))
         ended = [one.id for one in above[:1] if one.terminal]
         claim_that(not ended, "13: no call starts for a parent that has ended", (name, key, ended))
-        paused = [one.id for one in above if self._paused(one.id)]
+        paused = list(self._paused_above(self._kept(name).position))
         claim_that(not paused, "13: no call starts while whoever is above is paused", (name, key, paused))
 
     def look(self, position: Conversation) -> None:
@@ -78,6 +77,15 @@ class Kinship:
         sent = sum(run.sends > 0 for one in tree for run in one.runs)
         calls = limits.max_tool_calls
         claim_that(calls is None or sent <= calls, "13: a tree makes no call beyond its limit", (top.id, sent, calls))
+
+    def _paused_above(self, position: Conversation) -> Iterator[str]:
+        """By people, who have not let it go on alone since, or whoever stands between."""
+        resumed_at = self._records[position.id].resumed_at
+        for one in self._above(position):
+            record = self._records[one.id]
+            if record.paused_at is not None and record.paused_at > resumed_at:
+                yield one.id
+            resumed_at = max(resumed_at, record.resumed_at)
 
     def _above(self, position: Conversation) -> Iterator[Conversation]:
         """The nearest first."""

@@ -155,8 +155,8 @@ class Machine(RuleBasedStateMachine):
         asked = getattr(self.ledger, verb)(name)
         if verb == "cancel":
             records[name].cancelled |= asked
-        else:
-            records[name].paused = asked and verb == "pause"
+        elif asked:
+            (records[name].paused if verb == "pause" else records[name].resumed)(self.world.now)
 
     @rule(data=st.data())
     @precondition(lambda self: self._asking())
@@ -175,6 +175,7 @@ class Machine(RuleBasedStateMachine):
         self.workers_change(True, 1)
         for name in self.place.invariants.records:
             self.ledger.resume(name)
+            self.place.invariants.records[name].resumed(self.world.now)
         for _ in range(ROUNDS):
             self._round()
         for name in self.place.invariants.records:
