@@ -56,7 +56,8 @@ def with_begun_child(
 def child_told(conversation: Conversation, event: ChildAwaited | ChildBegun | ChildFinished, now: float) -> Moved:
     child = conversation.child_of(event.key)
     if child is not None and child.leaving and isinstance(event, ChildFinished):
-        left = child.model_copy(update=_used(event) | {"status": event.ended, "begun": event.begun})
+        told = event.ended or ("completed" if event.status == "succeeded" else "cancelled")
+        left = child.model_copy(update=_used(event) | {"status": told, "begun": event.begun})
         return with_child(conversation, left).model_copy(update={"usage": conversation.usage.plus(event.usage)}), []
     if child is None or not child.open:
         return conversation, []
