@@ -14,7 +14,7 @@ from skillfleet import conversations
 from skillfleet.conversations.engine import step
 from skillfleet.conversations.ledger import LEASE_S, Nothing
 from skillfleet.conversations.models import TERMINAL, Status
-from skillfleet.conversations.moves import CancelRequested, ChildFinished, StartChild, Submitted, ToolUnstarted
+from skillfleet.conversations.moves import CancelRequested, StartChild, Submitted, ToolUnstarted
 from skillfleet.conversations.redis_ledger import RedisLedger
 from skillfleet.conversations.schedule import LEAST_ROOM, Sight, observe
 from skillfleet_workers import wire
