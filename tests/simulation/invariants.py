@@ -12,6 +12,7 @@ from skillfleet.conversations.models import Conversation
 from skillfleet.events import Entry
 from skillfleet_workers.wire.contract import CallRef
 
+from .chains import look_at_step
 from .families import FAMILY_TOOLS
 from .kinship import Kinship
 from .post import PostOffice
@@ -80,6 +81,7 @@ class Invariants:
     def began(self, ref: CallRef, effects: str) -> None:
         record = self.records[ref.conversation_id]
         record.ran[ref.key] += 1
+        look_at_step(self._store, ref)
         most = 1 if effects == "unsafe" else MAX_STARTS * (1 + RETRIES)
         claim_that(record.ran[ref.key] <= most, "3: starts of one call", (ref.task_id, effects))
 
@@ -162,7 +164,11 @@ BY_CHILDREN = ('"max_children"', '"no_budget_left"')
 
 def _look_at_budgets(position: Conversation) -> None:
     limits, closing = position.spec.limits, position.closing is not None
-    claim_that(position.turn <= limits.max_turns + closing, "10: one turn beyond the limit", position.id)
+    claim_that(
+        bool(position.spec.steps) or position.turn <= limits.max_turns + closing,
+        "10: one turn beyond the limit",
+        position.id,
+    )
     calls = limits.max_tool_calls
     claim_that(calls is None or calls_made(position) <= calls, "10: no call beyond the limit", position.id)
     own = position.usage.output_tokens - sum(child.usage.output_tokens for child in position.children)
@@ -193,6 +199,8 @@ def _same_transcript(ended: Conversation, cancelled: set[str]) -> None:
         if told == cut or (budget and told != expected and (excused or ended.spec.subagents)):
             return  # what it was spared, or its child was, is there for the next turns
         same = told == expected or (excused and told.tool_call_id == expected.tool_call_id)
+        if excused and ended.spec.steps:
+            return  # what a step has come to decides which are next
         claim_that(same, "9: the transcript of an undisturbed run", (ended.id, told, expected))
     whole = ended.status == calm.status and ended.error == calm.error
     claim_that(

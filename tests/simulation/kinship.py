@@ -65,12 +65,12 @@ class Kinship:
             claim_that(same, "13: the parent knows how its child ended", (ended.id, known))
             counted = known.usage == child.usage if child else known.usage == Usage()
             claim_that(counted, "13: the parent knows what its child has used", (ended.id, known))
-        used, below = ended.usage.output_tokens, sum(one.turn for one in self._below(ended))
-        claim_that(used == REPLY_TOKENS * (ended.turn + below), "13: the usage is that of the tree", (ended.id, used))
+        used, tree = ended.usage.output_tokens, [ended, *self._below(ended)]
+        claim_that(used == sum(map(_tokens, tree)), "13: the usage is that of the tree", (ended.id, used))
 
     def _look_at_budget(self, top: Conversation) -> None:
         limits, tree = top.spec.limits, [top, *self._below(top)]
-        used = sum(one.turn * REPLY_TOKENS for one in tree)
+        used = sum(map(_tokens, tree))
         spare = sum(REPLY_TOKENS * (1 + (one.closing is not None)) for one in tree)
         most = limits.max_output_tokens
         claim_that(most is None or used < most + spare, "13: a tree keeps to its budget, but for a turn each", top.id)
@@ -106,3 +106,8 @@ class Kinship:
         kept = self._store.find(name)
         assert kept is not None, f"8: {name} is gone"
         return kept
+
+
+def _tokens(position: Conversation) -> int:
+    """What runs without a model uses none."""
+    return 0 if position.spec.steps else position.turn * REPLY_TOKENS

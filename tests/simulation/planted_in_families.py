@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from skillfleet.conversations.driver import Driver
-from skillfleet.conversations.ledger import Claim, Nothing, Written
+from skillfleet.conversations.ledger import Accepted, Claim, Nothing, Written
 from skillfleet.conversations.memory_ledger import MemoryLedger
-from skillfleet.conversations.models import Conversation
+from skillfleet.conversations.models import Conversation, ConversationSpec
 from skillfleet.conversations.moves import Effect, Finish
 from skillfleet.conversations.runs import ToolRun
 from skillfleet.conversations.schedule import LEAST_ROOMS, Rooms, Sight
@@ -76,6 +76,20 @@ class LonelyPause(MemoryLedger):
             return kept is not None
 
 
+class HeedlessLedger(MemoryLedger):
+    """Runs all steps of a chain at once, whatever each needs."""
+
+    def submit(self, *specs: ConversationSpec) -> list[Accepted]:
+        return super().submit(*map(_unordered, specs))
+
+
+def _unordered(spec: ConversationSpec) -> ConversationSpec:
+    if spec.agent is None or not spec.steps:
+        return spec
+    steps = tuple(step.model_copy(update={"after": (), "inputs": {}}) for step in spec.steps)
+    return spec.model_copy(update={"agent": spec.agent.model_copy(update={"steps": steps})})
+
+
 class ImpatientDriver(Driver):
     """What has answered ends at once, whatever still works for it."""
 
@@ -114,6 +128,7 @@ PLANTED_IN_FAMILIES = {
     "messages stay where they were": Bug(ledger=HoardingLedger),
     "messages are taken with the claim": Bug(ledger=HastyMailbox),
     "a pause is not passed on": Bug(ledger=LonelyPause),
+    "a chain keeps no order": Bug(ledger=HeedlessLedger),
     "a parent does not wait for its children to end": Bug(driver=ImpatientDriver),
     "what a cancelled child has used is forgotten": Bug(ledger=ForgetfulOfUsage),
 }

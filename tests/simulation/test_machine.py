@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from tests.simulation.chains import status_for
 from tests.simulation.invariants import Invariants
 from tests.simulation.orchestrators import SimulatedLedger
 from tests.simulation.persons import say
@@ -203,7 +204,7 @@ class Machine(RuleBasedStateMachine):
 
     def _finish(self, message: CallMessage) -> None:
         shown, governing = shown_for(message.ref, message.request), told_governing(message.request)
-        done = CallResult(status="succeeded", shown=shown, worker="w", governing=governing)
+        done = CallResult(status=status_for(message.request), shown=shown, worker="w", governing=governing)
         self.calls.commit(message.ref, done)
 
     def _position(self, ref: CallRef) -> tuple[ToolRun, ...]:
