@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.conversation_steps import NOW, after, asks, awaiting_model, call, says
+from tests.conversation_steps import NOW, after, asks, awaiting_model, call
 from tests.forked_skills import ACTIVATED, RESEARCH, activate
 
 from skillfleet.conversations.budgets import calls_made
@@ -14,13 +14,9 @@ from skillfleet.conversations.messages import ToolCall
 from skillfleet.conversations.models import Conversation, ConversationSpec
 from skillfleet.conversations.moves import (
     CallModel,
-    CancelRequested,
     ChildAwaited,
     ChildBegun,
     ChildFinished,
-    DeadlinePassed,
-    Event,
-    Finish,
     ModelReplied,
     Paused,
     Resumed,
@@ -29,9 +25,8 @@ from skillfleet.conversations.moves import (
     ToolFinished,
     WaitOver,
 )
-from skillfleet.conversations.parenting import CANCELLED, SHOWN_CHARS, TOLD_CHARS
+from skillfleet.conversations.parenting import SHOWN_CHARS, TOLD_CHARS
 from skillfleet.conversations.runs import ActivatedSkill
-from skillfleet.events import changes
 from skillfleet.subagents.fork import MAX_DEPTH
 from skillfleet.tools.definitions import definition
 from skillfleet.tools.own import SPAWNING
@@ -213,37 +208,6 @@ def test_a_wait_that_is_over_tells_how_far_they_have_come() -> None:
     assert [child.open for child in told.children] == [True]
     at_once = after(spawned(spawn(wait=False)), asks(call("await_subagents", timeout=0)))
     assert shown(at_once)[0][0]["state"] == "idle"
-
-
-def test_one_that_is_cancelled_is_unwanted_and_whoever_waits_for_it_goes_on() -> None:
-    begun = spawned(spawn(wait=False))
-    moved, effects = step(begun, asks(call("cancel_subagent", agent_id="c1-1-0")), NOW)
-    assert [(child.open, child.unwanted) for child in moved.children] == [(False, True)]
-    assert shown(moved)[0]["state"] == "failed"
-    assert not [kind for kind, _ in changes(begun, moved, effects) if kind == "child"]
-    ended = after(moved, ChildFinished("1.0", "tool_error", "", ended="completed"))
-    told = [json.loads(data) for kind, data in changes(moved, ended, []) if kind == "child"]
-    assert told == [{"key": "1.0", "child": "c1-1-0", "status": "completed"}]
-    both = after(parent(), asks(spawn(), call("cancel_subagent", "b", agent_id="c1-1-0")))
-    assert [answer["error"] for answer in shown(both)] == ["child_cancelled", CANCELLED.message]
-
-
-def test_a_parent_that_answers_takes_its_open_children_along() -> None:
-    answered = after(spawned(spawn(wait=False)), says("Done."))
-    assert (answered.status, answered.ending) == ("running", "completed")
-    assert [child.unwanted for child in answered.children] == [True]
-    later: list[Event] = [says("No more."), CancelRequested(), DeadlinePassed(), Paused(), TimeShort()]
-    assert all(step(answered, event, NOW + 9) == (answered, []) for event in later)
-    used = Usage(output_tokens=7)
-    told = ChildFinished("1.0", "succeeded", "", usage=used, calls=2, ended="completed")
-    ended, effects = step(answered, told, NOW + 1)
-    assert (ended.status, ended.ending, ended.finished_at, effects) == (
-        "completed",
-        None,
-        NOW + 1,
-        [Finish("completed")],
-    )
-    assert (ended.usage, calls_made(ended)) == (answered.usage.plus(used), 3)
 
 
 def test_for_its_last_turn_it_waits_for_nobody() -> None:
