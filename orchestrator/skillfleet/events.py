@@ -133,8 +133,8 @@ def changes(before: Conversation, after: Conversation, effects: list[Effect]) ->
     told += [_handed(effect) for effect in effects if isinstance(effect, TakeMail)]
     known = {run.key for run in before.runs if run.status}
     told += [_decided(run, added) for run in after.runs if run.key not in known and _by_engine(run)]
-    left = {child.key for child in before.children if child.unwanted}
-    told += [_child_left(child) for child in after.children if child.unwanted and child.key not in left]
+    leaving = {child.key for child in before.leaving}
+    told += [_child_ended(child) for child in after.children if child.status and child.key in leaving]
     waited = {run.key for run in before.runs}
     told += [_asked(run) for run in after.with_persons if run.key not in waited]
     sent = {run.ref for run in before.runs if run.sends}
@@ -185,8 +185,8 @@ def _asked(run: ToolRun) -> Told:
     return "asked", Asked.of(run).model_dump_json(exclude_defaults=True)
 
 
-def _child_left(child: ChildRun) -> Told:
-    return "child", json.dumps({"key": child.key, "child": child.id, "status": "cancelled"})
+def _child_ended(child: ChildRun) -> Told:
+    return "child", json.dumps({"key": child.key, "child": child.id, "status": child.status})
 
 
 def _by_engine(run: ToolRun) -> bool:

@@ -15,6 +15,7 @@ from skillfleet.conversations.memory_store import MemoryStore
 from skillfleet.conversations.models import Conversation
 from skillfleet.conversations.moves import Effect, Event, RunTool
 from skillfleet.conversations.redis_ledger import RedisLedger
+from skillfleet.conversations.schedule import Sight, next_due
 from skillfleet.events import changes
 from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.calls import CallLedger, CallResult
@@ -163,6 +164,8 @@ def commit_steps(
         after, more = step(after, event, claim.now)
         effects += more
     due = None if due_in is None else claim.now + due_in
+    if after.ending:
+        due = next_due(after, claim.records, Sight(claim.now))
     sends = [effect.run for effect in effects if isinstance(effect, RunTool)]
     assert world.ledger.commit(claim.fence, after, changes(start, after, effects), due, sends)
     return after

@@ -140,6 +140,8 @@ def test_a_parent_that_is_cancelled_takes_its_child_along(world: World) -> None:
     child = claimed(world)
     assert (child.conversation.id, child.cancel) == (CHILD, True)
     assert commit_steps(world, child, *found(child)).status == "cancelled"
+    last = claimed(world)
+    assert commit_steps(world, last, *found(last)).status == "cancelled"
     assert told_of_child(world) == ["queued", "cancelled"]
     assert isinstance(world.ledger.claim(), Nothing)
 
@@ -149,10 +151,29 @@ def test_a_parent_that_is_cancelled_as_it_forks_ends(world: World) -> None:
     world.ledger.cancel("c1")
     claim = claimed(world)
     assert [type(event) for event in found(claim)] == [ToolFinished, CancelRequested]
-    assert commit_steps(world, claim, *found(claim)).status == "cancelled"
+    assert commit_steps(world, claim, *found(claim)).ending == "cancelled"
+    last = claimed(world)
+    assert commit_steps(world, last, *found(last)).status == "cancelled"
 
 
-def test_a_child_that_ends_beside_its_parent_does_not_hold_up_the_parent_s_end(world: World) -> None:
+def test_a_parent_that_has_answered_ends_when_its_child_has_and_counts_what_that_used(world: World) -> None:
+    with_child(world)
+    child = claimed(world)
+    world.pass_time(60)
+    parent = claimed(world, "c1")
+    ending = commit_steps(world, parent, CancelRequested())
+    assert (ending.terminal, world.ledger.ended("c1", 0)) == (False, False)
+    assert world.ledger.pause("c1") is False
+    assert isinstance(world.ledger.claim("c1"), Nothing)
+    # What it was busy with comes in before anybody has ended it.
+    commit_steps(world, child, Submitted(), says("bees dance"))
+    last = claimed(world, "c1")
+    assert commit_steps(world, last, *found(last)).children[0].status == "completed"
+    assert told_of_child(world) == ["queued", "completed"]
+    assert world.ledger.ended("c1", 0)
+
+
+def test_a_child_that_ends_beside_its_parent_is_counted_before_that_ends(world: World) -> None:
     with_child(world)
     child = claimed(world)
     world.ledger.cancel("c1")
@@ -160,8 +181,10 @@ def test_a_child_that_ends_beside_its_parent_does_not_hold_up_the_parent_s_end(w
     world.ledger.cancel(CHILD)
     ended, _ = step(parent.conversation, CancelRequested(), parent.now)
     commit_steps(world, child, CancelRequested())
-    # Cancelled itself, the parent is told nothing any more.
-    assert world.ledger.commit(parent.fence, ended, [], None) is not None
+    assert world.ledger.commit(parent.fence, ended, [], None) is None
+    last = claimed(world, "c1")
+    assert [type(event) for event in found(last)] == [ChildFinished, CancelRequested]
+    assert commit_steps(world, last, *found(last)).status == "cancelled"
 
 
 def test_the_end_of_a_child_that_a_holder_has_not_seen_is_looked_at_next(world: World) -> None:

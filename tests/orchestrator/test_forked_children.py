@@ -251,8 +251,12 @@ def test_a_parent_that_ends_without_its_child_tells_so() -> None:
     waiting = after(waiting_parent(), FORKED)
     cancelled, effects = step(waiting, CancelRequested(), NOW)
     told = [(kind, json.loads(data)) for kind, data in changes(waiting, cancelled, effects)]
-    assert [kind for kind, _ in told] == ["message", "child", "ended"]
-    assert told[1][1] == {"key": "1.0", "child": "c1-1-0", "status": "cancelled"}
+    assert [kind for kind, _ in told] == ["message"]
+    unbegun = ChildFinished("1.0", "tool_error", "", ended="cancelled", begun=False)
+    ended, effects = step(cancelled, unbegun, NOW)
+    told = [(kind, json.loads(data)) for kind, data in changes(cancelled, ended, effects)]
+    assert [kind for kind, _ in told] == ["child", "ended"]
+    assert told[0][1] == {"key": "1.0", "child": "c1-1-0", "status": "cancelled"}
 
 
 def test_what_the_parent_s_child_came_to_is_taken_once() -> None:

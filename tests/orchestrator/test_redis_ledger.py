@@ -8,13 +8,15 @@ import pytest
 from tests.conformance.ledgers import DONE, TTL_S, RedisWorld, claimed, commit_steps, sequence, submitted
 from tests.conversation_steps import asks, list_skills, make_spec, run_python, says
 from tests.cutting_proxy import cutting_proxy
+from tests.forked_skills import ACTIVATED, activate
 
 from skillfleet import conversations
+from skillfleet.conversations.engine import step
 from skillfleet.conversations.ledger import LEASE_S, Nothing
 from skillfleet.conversations.models import TERMINAL, Status
-from skillfleet.conversations.moves import Submitted, ToolUnstarted
+from skillfleet.conversations.moves import CancelRequested, StartChild, Submitted, ToolUnstarted
 from skillfleet.conversations.redis_ledger import RedisLedger
-from skillfleet.conversations.schedule import LEAST_ROOM
+from skillfleet.conversations.schedule import LEAST_ROOM, Sight, observe
 from skillfleet_workers import wire
 from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.calls import CallLedger
@@ -200,3 +202,24 @@ def test_the_terminal_statuses_are_spelled_out_once(package: ModuleType) -> None
     (folder,) = package.__path__
     spelling = {path.name for path in Path(folder).glob("*.lua") if "'expired'" in path.read_text()}
     assert spelling <= {"clock.lua"}
+
+
+def test_a_parent_hears_of_a_child_whose_end_an_earlier_release_did_not_tell(redis_urls: RedisUrls) -> None:
+    world = RedisWorld(redis_urls)
+    submitted(world)
+    commit_steps(world, claimed(world), Submitted(), asks(activate()), due_in=60)
+    world.calls.claim(FIRST, "w1")
+    world.calls.commit(FIRST, ACTIVATED)
+    parent = claimed(world)
+    (result,) = observe(parent.conversation, parent.records, Sight(parent.now))
+    (start,) = (one for one in step(parent.conversation, result, parent.now)[1] if isinstance(one, StartChild))
+    commit_steps(world, parent, result, due_in=0)
+    world.ledger.submit(start.spec)
+    commit_steps(world, claimed(world, "c1"), CancelRequested())
+    commit_steps(world, claimed(world, start.spec.id), CancelRequested())
+    world.client.hdel(keys.calls("c1"), "1.0:child")
+    world.client.hset(keys.state(start.spec.id), "outcome", '{"status": "tool_error", "shown": ""}')
+    last = claimed(world, "c1")
+    (told,) = observe(last.conversation, last.records, Sight(last.now))
+    ended = commit_steps(world, last, told)
+    assert (ended.status, ended.children[0].status) == ("cancelled", "cancelled")

@@ -54,21 +54,21 @@ def test_what_is_used_and_what_is_kept_for_open_children_never_exceeds_the_limit
             return
 
 
-def test_what_a_child_leaves_behind_open_stays_kept_for_those_below_it() -> None:
+def test_what_a_child_leaves_behind_open_is_counted_before_it_has_ended_itself() -> None:
     waiting, effects = step(parent(), asked(0, [True]), NOW)
     (start,) = (one for one in effects if isinstance(one, StartChild))
     child = Conversation.begun(start.spec).model_copy(update={"status": "running"})
-    ended = after(child, asked(1, [False]), says("I have begun another one."))
+    ending = after(child, asked(1, [False]), says("I have begun another one."))
+    below = Usage(output_tokens=5, cost=1.0)
+    ended = after(ending, ChildFinished("1.0", "tool_error", "", usage=below, calls=2, ended="cancelled"))
     record = CallRecord(attempt=0, beat_at=0, worker="", result=None, begun=child.id, child=outcome(ended))
     heard = after(waiting, *observe(waiting, {"1.0": record}, Sight(NOW)))
-    given_below = ended.children[0].given
-    assert given_below is not None and given_below.max_output_tokens and given_below.max_cost
     (later,) = (one for one in step(heard, asked(2, [True]), NOW)[1] if isinstance(one, StartChild))
     left = later.spec.limits
-    spent = heard.usage.output_tokens + 2
-    assert left.max_output_tokens == OUTPUT - spent - given_below.max_output_tokens
-    assert left.max_cost == COST - heard.usage.cost - given_below.max_cost
-    assert left.max_tool_calls == CALLS - 3 - (given_below.max_tool_calls or 0)
+    assert heard.usage.output_tokens == waiting.usage.output_tokens + ended.usage.output_tokens
+    assert left.max_output_tokens == OUTPUT - heard.usage.output_tokens - 2
+    assert left.max_cost == COST - heard.usage.cost
+    assert left.max_tool_calls == CALLS - 5
 
 
 def test_the_share_of_one_that_was_told_to_end_before_it_began_comes_back() -> None:

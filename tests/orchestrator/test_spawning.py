@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.conversation_steps import NOW, after, asks, awaiting_model, call, says
+from tests.conversation_steps import NOW, after, asks, awaiting_model, call
 from tests.forked_skills import ACTIVATED, RESEARCH, activate
 
 from skillfleet.conversations.budgets import calls_made
@@ -25,9 +25,8 @@ from skillfleet.conversations.moves import (
     ToolFinished,
     WaitOver,
 )
-from skillfleet.conversations.parenting import CANCELLED, SHOWN_CHARS, TOLD_CHARS
+from skillfleet.conversations.parenting import SHOWN_CHARS, TOLD_CHARS
 from skillfleet.conversations.runs import ActivatedSkill
-from skillfleet.events import changes
 from skillfleet.subagents.fork import MAX_DEPTH
 from skillfleet.tools.definitions import definition
 from skillfleet.tools.own import SPAWNING
@@ -209,22 +208,6 @@ def test_a_wait_that_is_over_tells_how_far_they_have_come() -> None:
     assert [child.open for child in told.children] == [True]
     at_once = after(spawned(spawn(wait=False)), asks(call("await_subagents", timeout=0)))
     assert shown(at_once)[0][0]["state"] == "idle"
-
-
-def test_one_that_is_cancelled_is_unwanted_and_whoever_waits_for_it_goes_on() -> None:
-    begun = spawned(spawn(wait=False))
-    moved, effects = step(begun, asks(call("cancel_subagent", agent_id="c1-1-0")), NOW)
-    assert [(child.open, child.unwanted) for child in moved.children] == [(False, True)]
-    assert shown(moved)[0]["state"] == "failed"
-    told = [json.loads(data) for kind, data in changes(begun, moved, effects) if kind == "child"]
-    assert told == [{"key": "1.0", "child": "c1-1-0", "status": "cancelled"}]
-    both = after(parent(), asks(spawn(), call("cancel_subagent", "b", agent_id="c1-1-0")))
-    assert [answer["error"] for answer in shown(both)] == ["child_cancelled", CANCELLED.message]
-
-
-def test_a_parent_that_answers_takes_its_open_children_along() -> None:
-    answered = after(spawned(spawn(wait=False)), says("Done."))
-    assert (answered.status, [child.unwanted for child in answered.children]) == ("completed", [True])
 
 
 def test_for_its_last_turn_it_waits_for_nobody() -> None:

@@ -12,6 +12,7 @@ from skillfleet.conversations.models import Conversation
 from skillfleet.events import Entry
 from skillfleet_workers.wire.contract import CallRef
 
+from .chains import look_at_step
 from .families import FAMILY_TOOLS
 from .kinship import Kinship
 from .post import PostOffice
@@ -28,7 +29,7 @@ class Invariants:
         self.records: dict[str, Record] = {}
         self.open: set[str] = set()
         self.post = PostOffice(store)
-        self.kinship = Kinship(store, lambda name: self.records[name].paused)
+        self.kinship = Kinship(store, self.records)
 
     def accepted(self, name: str) -> None:
         if name not in self.records:
@@ -80,6 +81,7 @@ class Invariants:
     def began(self, ref: CallRef, effects: str) -> None:
         record = self.records[ref.conversation_id]
         record.ran[ref.key] += 1
+        look_at_step(self._store, ref)
         most = 1 if effects == "unsafe" else MAX_STARTS * (1 + RETRIES)
         claim_that(record.ran[ref.key] <= most, "3: starts of one call", (ref.task_id, effects))
 
@@ -145,7 +147,11 @@ class Invariants:
         claim_that(paid <= disturbances, "10: what is paid in vain", (name, record.asked, ended.turn))
         self.kinship.at_end(ended)
         self.post.at_end(name, ended, seen)
-        _same_transcript(ended)
+        _same_transcript(ended, {known.id for known in ended.children if self._was_cancelled(known.id)})
+
+    def _was_cancelled(self, name: str) -> bool:
+        """By a person."""
+        return name in self.records and self.records[name].cancelled
 
 
 BY_THE_CLOCK = ("timeout", "no_answer_from_person")
@@ -158,7 +164,11 @@ BY_CHILDREN = ('"max_children"', '"no_budget_left"')
 
 def _look_at_budgets(position: Conversation) -> None:
     limits, closing = position.spec.limits, position.closing is not None
-    claim_that(position.turn <= limits.max_turns + closing, "10: one turn beyond the limit", position.id)
+    claim_that(
+        bool(position.spec.steps) or position.turn <= limits.max_turns + closing,
+        "10: one turn beyond the limit",
+        position.id,
+    )
     calls = limits.max_tool_calls
     claim_that(calls is None or calls_made(position) <= calls, "10: no call beyond the limit", position.id)
     own = position.usage.output_tokens - sum(child.usage.output_tokens for child in position.children)
@@ -170,8 +180,9 @@ def _look_at_budgets(position: Conversation) -> None:
     claim_that(out <= PARALLEL, "few calls are out at once", (position.id, out))
 
 
-def _same_transcript(ended: Conversation) -> None:
-    """9, up to where it was cut short, and but for calls that were lost with their worker."""
+def _same_transcript(ended: Conversation, cancelled: set[str]) -> None:
+    """9, up to where it was cut short, and but for calls that were lost with their worker. `cancelled`: which of its
+    children people have."""
     calm = undisturbed(ended.spec)
     budget = any(most is not None for most in (ended.spec.limits.max_tool_calls, ended.spec.limits.max_output_tokens))
     cut = closing_message(ended.closing) if ended.closing and ended.closing.code in BY_THE_CLOCK else None
@@ -179,12 +190,17 @@ def _same_transcript(ended: Conversation) -> None:
     for told, expected in zip(ended.messages, calm.messages, strict=False):
         excused = told.role == "tool" and fates[told.tool_call_id or ""] in ("lost", "cancelled")
         excused |= told.role == "tool" and told.name in FAMILY_TOOLS
+        # With its parent, before that was seen to end.
+        taken_along = ended.status == "cancelled" or bool(cancelled)
+        excused |= told.role == "tool" and taken_along and '"child_cancelled"' in (told.content or "")
         # A parent that was paused has more time than the child that it waits for.
         excused |= told.role == "tool" and '"child_expired"' in (told.content or "")
         excused |= told.role == "tool" and any(code in f"{told.content}{expected.content}" for code in BY_CHILDREN)
         if told == cut or (budget and told != expected and (excused or ended.spec.subagents)):
             return  # what it was spared, or its child was, is there for the next turns
         same = told == expected or (excused and told.tool_call_id == expected.tool_call_id)
+        if excused and ended.spec.steps:
+            return  # what a step has come to decides which are next
         claim_that(same, "9: the transcript of an undisturbed run", (ended.id, told, expected))
     whole = ended.status == calm.status and ended.error == calm.error
     claim_that(

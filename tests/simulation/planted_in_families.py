@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from skillfleet.conversations.ledger import Claim, Nothing, Written
+from skillfleet.conversations.driver import Driver
+from skillfleet.conversations.ledger import Accepted, Claim, Nothing, Written
 from skillfleet.conversations.memory_ledger import MemoryLedger
-from skillfleet.conversations.models import Conversation
+from skillfleet.conversations.models import Conversation, ConversationSpec
+from skillfleet.conversations.moves import Effect, Finish
 from skillfleet.conversations.runs import ToolRun
-from skillfleet.conversations.schedule import LEAST_ROOMS, Rooms
+from skillfleet.conversations.schedule import LEAST_ROOMS, Rooms, Sight
 from skillfleet.events import Told
 
 from .run import Bug
@@ -27,7 +29,7 @@ class NegligentLedger(MemoryLedger):
         taken: Sequence[str] = (),
     ) -> Written | None:
         kept = self._held(after.id, fence)
-        if kept is not None and after.terminal:
+        if kept is not None and after.ending:
             alone = {child.key for child in kept.position.open_children} - kept.position.awaited
             for key in alone & kept.calls.keys():
                 kept.calls[key] = replace(kept.calls[key], begun="")
@@ -74,9 +76,59 @@ class LonelyPause(MemoryLedger):
             return kept is not None
 
 
+class HeedlessLedger(MemoryLedger):
+    """Runs all steps of a chain at once, whatever each needs."""
+
+    def submit(self, *specs: ConversationSpec) -> list[Accepted]:
+        return super().submit(*map(_unordered, specs))
+
+
+def _unordered(spec: ConversationSpec) -> ConversationSpec:
+    if spec.agent is None or not spec.steps:
+        return spec
+    steps = tuple(step.model_copy(update={"after": (), "inputs": {}}) for step in spec.steps)
+    return spec.model_copy(update={"agent": spec.agent.model_copy(update={"steps": steps})})
+
+
+class ImpatientDriver(Driver):
+    """What has answered ends at once, whatever still works for it."""
+
+    def _commit(
+        self,
+        claim: Claim,
+        before: Conversation,
+        after: Conversation,
+        effects: list[Effect],
+        began: float,
+        sight: Sight,
+    ) -> bool:
+        if status := after.ending:
+            ended = {"status": status, "ending": None, "finished_at": claim.now}
+            after, effects = after.model_copy(update=ended), [*effects, Finish(status)]
+        return super()._commit(claim, before, after, effects, began, sight)
+
+
+class ForgetfulOfUsage(MemoryLedger):
+    """What one has used that was told to end is told to nobody."""
+
+    def claim(self, only: str | None = None, rooms: Rooms = LEAST_ROOMS) -> Claim | Nothing:
+        found = super().claim(only, rooms)
+        if isinstance(found, Claim):
+            unused = {
+                child.key: replace(record, child=record.child.model_copy(update={"usage": {}}))
+                for child in found.conversation.leaving
+                if (record := found.records.get(child.key)) and record.child
+            }
+            return replace(found, records={**found.records, **unused})
+        return found
+
+
 PLANTED_IN_FAMILIES = {
     "children that nobody waits for outlive their parent": Bug(ledger=NegligentLedger),
     "messages stay where they were": Bug(ledger=HoardingLedger),
     "messages are taken with the claim": Bug(ledger=HastyMailbox),
     "a pause is not passed on": Bug(ledger=LonelyPause),
+    "a chain keeps no order": Bug(ledger=HeedlessLedger),
+    "a parent does not wait for its children to end": Bug(driver=ImpatientDriver),
+    "what a cancelled child has used is forgotten": Bug(ledger=ForgetfulOfUsage),
 }

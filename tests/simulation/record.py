@@ -34,8 +34,16 @@ class Record:
     """Its calls that wait for a person's word."""
     heard: Counter[str] = field(default_factory=Counter)
     denied: set[str] = field(default_factory=set)
-    paused: bool = False
+    paused_at: float | None = None
+    """By people; None: it is not, or goes on."""
+    resumed_at: float = 0.0
     cancelled: bool = False
+
+    def paused(self, now: float) -> None:
+        self.paused_at = now
+
+    def resumed(self, now: float) -> None:
+        self.paused_at, self.resumed_at = None, now
 
     def fold(self, name: str, entry: Entry) -> None:
         self.seen += 1
@@ -69,7 +77,7 @@ class Record:
         self.starts[key] += 1
         claim_that(not self.cancelled, "7: once it is cancelled no call starts", (name, key))
         claim_that(key not in self.asking | self.denied, "no call starts without its leave", (name, key))
-        claim_that(not self.paused, "while it is paused no call starts", (name, key))
+        claim_that(self.paused_at is None, "while it is paused no call starts", (name, key))
 
     def _fold_word(self, name: str, entry: Entry) -> None:
         key = entry.data["key"]

@@ -93,6 +93,8 @@ class Run:
         self.place.servers = lambda: sum(one.picky and not one.process.dead for one in self.workers)
         self.place.routed = random.random() < 0.5
         People(self.place, self.ledger)
+        for _ in range(random.choice([0, 0, 1, 3])):
+            self.world.after(random.uniform(0, TROUBLE_S), self._meddle)
         for _ in range(self.place.weather.changes):
             self.world.after(random.uniform(0, TROUBLE_S), self._change)
         for story in self.stories:
@@ -148,13 +150,21 @@ class Run:
         if story.paused_at is not None:
             self.world.at(EPOCH + story.paused_at, partial(self._pause, name))
 
+    def _meddle(self) -> None:
+        """Somebody ends a subagent, or stops it for a while."""
+        begun = [name for name in self.place.invariants.open if name not in self.followed]
+        if begun:
+            act = self.world.random.choice([self._cancel, self._pause])
+            act(self.world.random.choice(sorted(begun)))
+
     def _cancel(self, name: str) -> None:
         if self.place.down:
             self.world.after(1.0, partial(self._cancel, name))
             return
-        self.world.note("client", f"cancels {name}: {self.ledger.cancel(name)}")
+        cancelled = self.ledger.cancel(name)
+        self.world.note("client", f"cancels {name}: {cancelled}")
         self.place.invariants.look(name)
-        self.place.invariants.records[name].cancelled = True
+        self.place.invariants.records[name].cancelled |= cancelled
 
     def _pause(self, name: str) -> None:
         if self.place.down:
@@ -164,14 +174,14 @@ class Run:
             self.world.note("client", f"pauses {name}")
             self.place.disturbances += 1
             self.place.invariants.look(name)
-            self.place.invariants.records[name].paused = True
+            self.place.invariants.records[name].paused(self.world.now)
             self.world.after(self.world.random.uniform(0.1, 20), partial(self._resume, name))
 
     def _resume(self, name: str) -> None:
         if self.place.down:
             self.world.after(1.0, partial(self._resume, name))
             return
-        self.place.invariants.records[name].paused = False
+        self.place.invariants.records[name].resumed(self.world.now)
         self.world.note("client", f"resumes {name}: {self.ledger.resume(name)}")
         self.place.invariants.look(name)
 

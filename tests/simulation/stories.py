@@ -36,16 +36,19 @@ from skillfleet.tools.own import ASK_USER, MESSAGING, SPAWNING
 from skillfleet.tools.permission import read_rules
 from skillfleet_workers.wire.contract import CallRef, Effects, Governing
 
+from .chains import CHAIN_SCRIPTS, FLAKY, chain_reply, chained, status_for, written_by_step
 from .families import FAMILY_TOOLS, GENERATIONS, Family, for_whom
 
 PATIENT_S = 7 * 86400.0
 POISON = "os.kill(os.getppid(), 9)"
-FLAKY = "succeeds when it is run again"
 FORKING = ("research", "review")
 """Skills that child conversations carry out."""
 TENANTS = ("ann", "ann", "bob", "cy")
 PARALLEL = 3
 """Most calls of a conversation that are out at once."""
+MOST_CHAIN_TURNS = 10
+CHAINS = 0.3
+"""How likely one without subagents runs skills without a model, and"""
 FAMILIES = 0.5
 """How likely a conversation may have subagents, and"""
 FAMILIAR = 0.6
@@ -111,6 +114,8 @@ def tell_story(number: int, random: Random, span_s: float) -> Story:
     asked |= {"tenant": random.choice(TENANTS), "priority": random.choice([1, 5, 5, 10])}
     asked["rules"] = read_rules(random.choice(POLICIES) if random.random() < 0.3 else "")
     spec = _blank(family=family).model_copy(update={**asked, "script": script, "limits": limits})
+    if not family and random.random() < CHAINS:
+        spec = spec.model_copy(update=chained(random))
     at = random.uniform(0, span_s / 2)
     cancelled_at, paused_at = (at + random.uniform(0, span_s / 2) if random.random() < 0.15 else None for _ in "cp")
     return Story(spec, at, cancelled_at, paused_at)
@@ -177,6 +182,8 @@ def told_governing(request: dict[str, Any]) -> Governing | None:
 
 def written_reply(spec: ConversationSpec, messages: tuple[Message, ...]) -> ModelReply | Problem:
     """As a provider sends it, call ids repeated and left out, and as the adapter reads that."""
+    if spec.steps:
+        return chain_reply(spec, messages)
     assert spec.script is not None
     turn = sum(message.role == "assistant" for message in messages)
     written = spec.script["replies"][turn]
@@ -207,6 +214,8 @@ def word_on(run: ToolRun) -> Decision:
 
 
 def shown_for(ref: CallRef, request: dict[str, Any]) -> str:
+    if request.get("script") in CHAIN_SCRIPTS:
+        return written_by_step(request)
     return f"result of {ref.key}: {json.dumps(request, sort_keys=True)}"
 
 
@@ -224,13 +233,16 @@ def undisturbed(spec: ConversationSpec) -> Conversation:
                 conversation = _brought(conversation, run, spec.created_at)
                 continue
             shown, governing = shown_for(run.ref, run.request), told_governing(run.request)
-            done = ToolFinished(run.key, "succeeded", shown, "w", governing=governing)
+            done = ToolFinished(run.key, status_for(run.request), shown, "w", governing=governing)
             conversation, effects = step(conversation, done, spec.created_at)
             for child in (effect.spec for effect in effects if isinstance(effect, StartChild)):
                 ended = outcome(undisturbed(child.model_copy(update={"created_at": spec.created_at})))
                 usage = Usage.model_validate(ended.usage)
                 told = ChildFinished(run.key, ended.status, ended.shown, usage=usage, calls=ended.calls)
                 conversation, _ = step(conversation, told, spec.created_at)
+        for left in conversation.leaving if conversation.ending else ():
+            gone = ChildFinished(left.key, "tool_error", "", ended="cancelled")
+            conversation, _ = step(conversation, gone, spec.created_at)
         if conversation.terminal:
             return conversation
     raise AssertionError("the script has no end")
@@ -246,10 +258,11 @@ def _brought(conversation: Conversation, run: ToolRun, now: float) -> Conversati
 
 def _undisturbed_events(spec: ConversationSpec) -> Iterator[Any]:
     yield lambda _: Submitted()
-    assert spec.script is not None
-    for _ in spec.script["replies"]:
+    for _ in spec.script["replies"] if spec.script else range(MOST_CHAIN_TURNS):
         yield lambda now: _said(written_reply(spec, now.messages))
 
 
 def _said(reply: ModelReply | Problem) -> Event:
-    return ModelFailed(reply) if isinstance(reply, Problem) else ModelReplied(reply.message, reply.usage)
+    if isinstance(reply, Problem):
+        return ModelFailed(reply)
+    return ModelReplied(reply.message, reply.usage, problem=reply.problem)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from tests.simulation.chains import status_for
 from tests.simulation.invariants import Invariants
 from tests.simulation.orchestrators import SimulatedLedger
 from tests.simulation.persons import say
@@ -149,7 +150,14 @@ class Machine(RuleBasedStateMachine):
     @rule(data=st.data(), verb=st.sampled_from(["cancel", "pause", "resume"]))
     @precondition(lambda self: self.names)
     def ask(self, data: st.DataObject, verb: str) -> None:
-        getattr(self.ledger, verb)(data.draw(st.sampled_from(self.names)))
+        """Of children too."""
+        records = self.place.invariants.records
+        name = data.draw(st.sampled_from(list(records)))
+        asked = getattr(self.ledger, verb)(name)
+        if verb == "cancel":
+            records[name].cancelled |= asked
+        elif asked:
+            (records[name].paused if verb == "pause" else records[name].resumed)(self.world.now)
 
     @rule(data=st.data())
     @precondition(lambda self: self._asking())
@@ -166,8 +174,9 @@ class Machine(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Now everybody does their part."""
         self.workers_change(True, 1)
-        for name in self.names:
+        for name in self.place.invariants.records:
             self.ledger.resume(name)
+            self.place.invariants.records[name].resumed(self.world.now)
         for _ in range(ROUNDS):
             self._round()
         for name in self.place.invariants.records:
@@ -195,7 +204,7 @@ class Machine(RuleBasedStateMachine):
 
     def _finish(self, message: CallMessage) -> None:
         shown, governing = shown_for(message.ref, message.request), told_governing(message.request)
-        done = CallResult(status="succeeded", shown=shown, worker="w", governing=governing)
+        done = CallResult(status=status_for(message.request), shown=shown, worker="w", governing=governing)
         self.calls.commit(message.ref, done)
 
     def _position(self, ref: CallRef) -> tuple[ToolRun, ...]:

@@ -60,10 +60,11 @@ def test_where_nothing_goes_wrong_nothing_is_refused_lost_or_done_twice() -> Non
     for seed in range(10):
         outcome = simulate(seed, weather=CALM)
         assert outcome.violation is None
-        stopped = set(re.findall(r"(?:cancels|pauses) (c\d+)", outcome.trace))
-        # Of subagents some are ended, with their parent or by it, while their models think.
-        odd = re.findall(r"commits (c\d+)(?: with|\.).*(?:refused|duplicate)", outcome.trace)
-        assert not set(odd) - stopped
+        stopped = set(re.findall(r"(?:cancels|pauses) (c[\d-]+)", outcome.trace))
+        # Subagents are ended, with their parent or by it, while their models think.
+        stopped |= {name for name, status in outcome.statuses.items() if "-" in name and status == "cancelled"}
+        odd = set(re.findall(r"commits (c[\d-]+)(?: with|\.).*(?:refused|duplicate)", outcome.trace))
+        assert not [name for name in odd if not any(f"{name}-".startswith(f"{one}-") for one in stopped)]
 
 
 def test_everything_at_once_and_at_its_worst_breaks_nothing() -> None:

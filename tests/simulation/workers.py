@@ -8,9 +8,10 @@ from skillfleet.conversations.memory_calls import MemoryCallLedger
 from skillfleet_workers.wire.calls import CallResult
 from skillfleet_workers.wire.contract import CallMessage, CallRef
 
+from .chains import FLAKY, status_for
 from .invariants import Invariants
 from .place import PICKY, Place, a_while
-from .stories import FLAKY, RETRIES, poisonous, shown_for, told_effects, told_governing
+from .stories import RETRIES, poisonous, shown_for, told_effects, told_governing
 from .world import Process
 
 THREADS = 2
@@ -95,7 +96,7 @@ class Worker:
         if first and message.request.get("script") == FLAKY:
             return CallResult(status="failed", shown="not this time", worker=self.name)
         shown, governing = shown_for(message.ref, message.request), told_governing(message.request)
-        return CallResult(status="succeeded", shown=shown, worker=self.name, governing=governing)
+        return CallResult(status=status_for(message.request), shown=shown, worker=self.name, governing=governing)
 
     def _finish(self, ref: CallRef, give_up: float) -> None:
         self._unless_struck(f"before it commits {ref.task_id}", partial(self._commit, ref, give_up))

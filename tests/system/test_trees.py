@@ -102,8 +102,23 @@ def test_a_root_that_answers_leaves_nobody_running(fleet: StandingFleet) -> None
     children: dict[str, Sequence[Turn]] = {"child": [[holding(held)], "Never said."]}
     root = submitted(fleet, [[spawn("child", wait=False)], [waits], "Enough."], children)
     assert answer(fleet, root) == "Enough."
-    wait_for(lambda: statuses(fleet, root) == {"": "completed", "-1-0": "cancelled"}, "its child has ended")
+    assert statuses(fleet, root) == {"": "completed", "-1-0": "cancelled"}
     wait_for(lambda: not held.runs(), "its script is gone")
+
+
+def test_a_child_that_was_cut_off_is_recorded_and_plays_back(fleet: StandingFleet) -> None:
+    held = Held()
+    script = replies([[spawn("child", wait=False)], [call("await_subagents", timeout=1)], "Enough."])
+    written, kept = fleet.place.folder / "cut.json", fleet.place.folder / "cut-kept.json"
+    written.write_text(json.dumps(script | {"children": {"child": replies([[holding(held)], "Never."])["replies"]}}))
+    with fleet.place.fleet() as api:
+        first = api.result(api.submit("Go.", model=f"scripted:{written}", subagents=True, record=True))
+        recording = api.record(first.id)
+        kept.write_text(json.dumps(recording))
+        again = api.result(api.submit("Go.", model=f"replay:{kept}"))
+    child = recording["children"]["1.0"]
+    assert (child["status"], len(child["turns"]), first.subagents[0].status) == ("cancelled", 1, "cancelled")
+    assert (again.answer, again.divergences, again.subagents[0].status) == ("Enough.", (), "cancelled")
 
 
 def test_a_tree_outlives_its_orchestrator(fleet: StandingFleet) -> None:

@@ -32,7 +32,7 @@ end
 local idle_ms = idle and (ms_until_due() or lease_ms) or 0
 local state, calls = state_key(id), calls_key(id)
 local kept = redis.call('HMGET', state, 'out', 'state', 'children', 'asking', 'listening', 'posting',
-  'leaving')
+  'leaving', 'ending')
 local out, children, asking, posting = kept[1], (kept[3] or '') .. ',' .. (kept[7] or ''), kept[4] or '', kept[6] or ''
 if not out then return {{}, false, 0} end
 -- A newer version wrote it.
@@ -53,6 +53,7 @@ if out ~= '' and not all_in(out, calls) then
   end
 end
 local released = release(queue, ARGV[4], tonumber(ARGV[5]))
+if kept[8] then hear_of_ends(id, kept[7] or '') end
 local recorded, records, messages = redis.call('HGETALL', calls), {}, {}
 for i = 1, #recorded, 2 do
   local key = string.match(recorded[i], '^[^:]*')

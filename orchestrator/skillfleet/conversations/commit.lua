@@ -38,7 +38,12 @@ for come in string.gmatch(ARGV[11], '[^,]+') do
     return {0}
   end
 end
-if terminal(status) then call_off(KEYS[1], id) end
+local first_told = 21 + 2 * tonumber(ARGV[20])
+for i = 21, first_told - 1, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+local ending = redis.call('HGET', KEYS[1], 'ending')
+if terminal(status) or ending then call_off(KEYS[1], id) end
+-- Nothing comes to it any more but the ends of its children.
+if ending then redis.call('HSET', KEYS[1], 'cancel', '1') end
 redis.call('HSET', KEYS[1], 'state', ARGV[3], 'status', status, 'out', out, 'commit', ARGV[8],
   'queue', sends ~= '' and queue or held[4] or queue)
 -- It waits for a person, or no longer: its deadline moves by that much, wherever a pause has moved it meanwhile.
@@ -48,10 +53,8 @@ if deadline and held[17] ~= ARGV[17] then
   redis.call('HSET', KEYS[1], 'deadline', deadline, 'own', ARGV[17])
 end
 for place in string.gmatch(ARGV[18], '[^,]+') do redis.call('XDEL', mailbox_key(id), place) end
-local first_told = 21 + 2 * tonumber(ARGV[20])
-for i = 21, first_told - 1, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
 for i = first_told, #ARGV, 2 do
-  -- A child that is left may have ended since the claim, and then that was told.
+  -- Of a child that is left, its end was told when it came.
   local left = ARGV[i] == 'child' and cjson.decode(ARGV[i + 1]).key
   if not left or redis.call('HEXISTS', KEYS[3], left .. ':child') == 0 then
     tell(KEYS[1], KEYS[2], ARGV[i], ARGV[i + 1])
@@ -90,7 +93,7 @@ end_children(id, held[15] or '', children)
 local heard_late = listens_anew(id, held[18] or '')
 if heard_late then redis.call('HSET', KEYS[1], 'news', ARGV[2]) end
 
-local turned = (held[8] ~= false) ~= (status == 'paused')
+local turned = not ending and (held[8] ~= false) ~= (status == 'paused')
 if terminal(status) then
   if redis.call('ZREM', due, id) == 0 then not_ready(due, tenant, id) end
   redis.call('XADD', KEYS[5], '*', 'status', status)
@@ -102,7 +105,7 @@ if terminal(status) then
   for blob in string.gmatch(held[13] or '', '[^\n]+') do redis.call('EXPIRE', blob, tonumber(ARGV[7])) end
 elseif ARGV[5] ~= '' then
   -- A pause, its end, a cancellation, a result or a failure that came in since the claim is looked at now.
-  local bound_to_end = bound(status, held[9], deadline, held[8])
+  local bound_to_end = not ending and bound(status, held[9], deadline, held[8])
   if heard_late or held[11] == ARGV[2] or turned or bound_to_end or all_in(out, KEYS[3]) then
     ring(id)
   else

@@ -21,7 +21,8 @@ Moved = tuple[Conversation, list[Effect]]
 def pending(conversation: Conversation) -> list[Effect]:
     """What a conversation still wants when nothing new has happened to it: a model call, perhaps one that was cut
     off."""
-    return [CallModel()] if conversation.status == "running" and not conversation.out else []
+    waits = conversation.out or conversation.ending
+    return [CallModel()] if conversation.status == "running" and not waits else []
 
 
 def close_turn(conversation: Conversation, now: float) -> Moved:
@@ -67,9 +68,18 @@ def _unanswered(run: ToolRun) -> str:
 
 
 def finish(conversation: Conversation, status: Status, now: float, problem: Problem | None = None) -> Moved:
+    """At once, or when its children have ended: nothing works for what has ended, and its usage is its tree's."""
     stopped, effects = without_calls(conversation)
-    ended = answer_calls(stopped).model_copy(update={"status": status, "finished_at": now, "error": problem})
-    return ended, [*effects, Finish(status)]
+    ending, more = ended(answer_calls(stopped).model_copy(update={"ending": status, "error": problem}), now)
+    return ending, [*effects, *more]
+
+
+def ended(conversation: Conversation, now: float) -> Moved:
+    """Of one that is ending: where all of its children have."""
+    status = conversation.ending
+    if status is None or conversation.leaving:
+        return conversation, []
+    return conversation.model_copy(update={"status": status, "ending": None, "finished_at": now}), [Finish(status)]
 
 
 def without_calls(conversation: Conversation, shown: str = "") -> Moved:

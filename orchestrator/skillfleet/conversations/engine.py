@@ -53,6 +53,7 @@ from .moves import (
 )
 from .own_calls import own_told, with_begun
 from .parallel import with_sent
+from .parenting import family_told
 from .persons import decided, nobody_answered, standing
 from .recorded import with_divergences
 from .repetition import without_repeated
@@ -67,6 +68,8 @@ def step(conversation: Conversation, event: Event, now: float, parallel: int = P
     `parallel`: most calls that are out at once."""
     if conversation.terminal:
         return conversation, []
+    if conversation.ending:
+        return family_told(conversation, event, now)
     moved, effects = _moved(conversation, event, now)
     begun, begins = with_begun(moved, now)
     sent, sends = with_sent(begun, parallel, now)
@@ -97,7 +100,7 @@ def _moved(conversation: Conversation, event: Event, now: float) -> Moved:
 
 def wanted(conversation: Conversation, effects: list[Effect]) -> list[Effect]:
     """Of the effects of several steps, those that the last one left standing."""
-    if conversation.terminal:
+    if conversation.terminal or conversation.ending:
         return [effect for effect in effects if isinstance(effect, TakeMail | CancelTool | Finish)]
     out, open_ones = {run.key for run in conversation.out}, {child.key for child in conversation.open_children}
     return [effect for effect in effects if _stands(effect, out, open_ones)]

@@ -51,6 +51,13 @@ def waits_over(conversation: Conversation, now: float) -> Iterator[Event]:
             yield WaitOver(run.key)
 
 
+def look_at_end(conversation: Conversation, records: Mapping[str, CallRecord], now: float) -> float:
+    """Of one that is ending: at once where it is not known whether a child has begun, which from now on cannot; the
+    end of one that has makes it due."""
+    known = (records.get(child.key) for child in conversation.leaving)
+    return now + CHILD_LOOK_S if all(record and record.begun for record in known) else now
+
+
 def looks_at_children(conversation: Conversation, records: Mapping[str, CallRecord], now: float) -> Iterator[float]:
     since = {run.key: run.sent_at for run in conversation.with_children}
     for child in conversation.open_children:

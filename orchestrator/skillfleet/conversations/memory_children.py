@@ -35,14 +35,13 @@ def _tell_parent(store: MemoryStore, kept: Kept) -> None:
     record = parent.calls.get(key, UNKNOWN) if parent else UNKNOWN
     if parent is None or record.child is not None:
         return
-    known = parent.position.child_of(key)
-    if known and known.leaving:
-        parent.calls[key] = replace(record, child=outcome(child))
-        return
     parent.calls[key] = replace(record, child=outcome(child))
     store.tell(parent, "child", {"key": key, "child": child.id, "status": child.status})
+    known, ending = parent.position.child_of(key), parent.position.ending
+    if known and known.leaving and not ending:
+        return
     parent.news = parent.fence
-    if key in parent.position.awaited:
+    if ending or key in parent.position.awaited:
         store.ring(parent.position.id)
 
 
@@ -69,11 +68,11 @@ def _begun(store: MemoryStore, kept: Kept, keys: Iterable[str]) -> list[Kept]:
 
 
 def _wanting(store: MemoryStore, spec: ConversationSpec, *, leaving: bool = False) -> tuple[Kept | None, str]:
-    """The parent, if it still wants this child, or (`leaving`) waits for it to end, and the key of its call."""
+    """The parent, if it still wants this child, or (`leaving`) has not heard of its end, and the key of its call."""
     ref = CallRef.of_call(spec.parent_call)
     parent = store.find(ref.conversation_id)
-    if parent is None or parent.ended(store.clock()):
+    known = parent.position.child_of(ref.key) if parent else None
+    if parent is None or known is None:
         return None, ref.key
-    known = parent.position.child_of(ref.key)
-    wants = known is not None and (known.open or (leaving and known.leaving))
+    wants = not known.status if leaving else known.open and not parent.ended(store.clock())
     return (parent if wants else None), ref.key

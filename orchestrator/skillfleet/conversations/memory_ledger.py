@@ -133,9 +133,10 @@ class MemoryLedger(KeptInMemory, MailInMemory):
                 store.ring(after.id)
                 self._let_go(kept)
                 return None
-            turned = (kept.pause is not None) != (after.status == "paused")
-            if after.terminal:
+            turned = not after.ending and (kept.pause is not None) != (after.status == "paused")
+            if after.terminal or after.ending:
                 store.call_off(kept)
+                kept.cancel |= bool(after.ending)
             before = kept.position
             counted = {"paused_s": before.paused_s, "dropped": before.dropped}
             kept.position = after.model_copy(update={"messages": (), **counted})
@@ -168,7 +169,8 @@ class MemoryLedger(KeptInMemory, MailInMemory):
             kept.live_until = min(kept.live_until, store.clock() + LIVE_ENDED_S)
             end_mail(store, kept)
         elif due is not None:
-            if turned or kept.news == fence or kept.ended(store.clock()) or kept.all_in():
+            bound_to_end = kept.ended(store.clock()) and not after.ending
+            if turned or kept.news == fence or bound_to_end or kept.all_in():
                 store.ring(after.id)
             else:
                 own = any(CallRef.of_call(call).conversation_id == after.id for call in released)
@@ -260,6 +262,6 @@ class MemoryLedger(KeptInMemory, MailInMemory):
     def _tell(self, kept: Kept, told: Sequence[Told]) -> None:
         for kind, text in told:
             data = json.loads(text)
-            # A child that is left may have ended since the claim, and then that was told.
+            # Of a child that is left, its end was told when it came.
             if kind != "child" or kept.calls.get(data["key"], UNKNOWN).child is None:
                 self._store.tell(kept, kind, data)

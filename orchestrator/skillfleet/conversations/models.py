@@ -94,7 +94,8 @@ class Conversation(ConversationModel):
     `waited_s`: how long it has waited for a person, which is not held against it; `waiting_since`: since when it
     does, by a clock that stands while it is paused. `divergences`: of a replay; `asked`: of one that is recorded,
     what its model was asked last. `children`: the conversations that its calls began, in their order. `started_at`:
-    when it began, None: not yet."""
+    when it began, None: not yet. `ending`: its terminal status, as soon as its children have ended: they are told to,
+    and nothing else happens to it any more."""
 
     spec: ConversationSpec
     status: Status = "queued"
@@ -120,6 +121,7 @@ class Conversation(ConversationModel):
     asked: Asked | None = None
     children: tuple[ChildRun, ...] = ()
     started_at: float | None = None
+    ending: Status | None = None
     paused_s: float = 0.0
     dropped: int = 0
 
@@ -215,6 +217,11 @@ class Conversation(ConversationModel):
     def open_children(self) -> tuple[ChildRun, ...]:
         """Those that are to be heard of, whether a call waits for them or not."""
         return tuple(child for child in self.children if child.open)
+
+    @property
+    def leaving(self) -> tuple[ChildRun, ...]:
+        """Those that were told to end, and have not."""
+        return tuple(child for child in self.children if child.leaving)
 
     @property
     def awaited(self) -> frozenset[str]:

@@ -12,9 +12,9 @@ from ..subagents.fork import child_spec
 from ..subagents.models import AgentState, ChildRun
 from ..subagents.spawn import spawned_spec
 from .budgets import NOTHING_LEFT, child_limits, time_of_child
-from .ending import Moved, close_turn, with_child
+from .ending import Moved, close_turn, ended, with_child
 from .models import Conversation
-from .moves import ChildAwaited, ChildBegun, ChildFinished, Effect, StartChild
+from .moves import ChildAwaited, ChildBegun, ChildFinished, Effect, Event, StartChild
 from .runs import ToolRun
 
 SHOWN_CHARS = 16_000
@@ -56,7 +56,8 @@ def with_begun_child(
 def child_told(conversation: Conversation, event: ChildAwaited | ChildBegun | ChildFinished, now: float) -> Moved:
     child = conversation.child_of(event.key)
     if child is not None and child.leaving and isinstance(event, ChildFinished):
-        left = child.model_copy(update=_used(event) | {"status": event.ended, "begun": event.begun})
+        told = event.ended or ("completed" if event.status == "succeeded" else "cancelled")
+        left = child.model_copy(update=_used(event) | {"status": told, "begun": event.begun})
         return with_child(conversation, left).model_copy(update={"usage": conversation.usage.plus(event.usage)}), []
     if child is None or not child.open:
         return conversation, []
@@ -70,6 +71,14 @@ def child_told(conversation: Conversation, event: ChildAwaited | ChildBegun | Ch
             moved = with_answers(moved.model_copy(update={"usage": moved.usage.plus(event.usage)}))
             moved = with_child(moved, _kept(moved.child_of(child.key) or child, SHOWN_CHARS))
             return (moved, []) if moved.out or not conversation.out else close_turn(moved, now)
+
+
+def family_told(conversation: Conversation, event: Event, now: float) -> Moved:
+    """Of one that is ending."""
+    if not isinstance(event, ChildFinished):
+        return conversation, []
+    moved, _ = child_told(conversation, event, now)
+    return ended(moved, now)
 
 
 def _start(conversation: Conversation, child: ChildRun, told: ChildAwaited, now: float) -> list[Effect]:

@@ -8,7 +8,7 @@ from skillfleet_workers.wire.calls import CallRecord
 from skillfleet_workers.wire.shown import shown_to_model
 
 from ..subagents.mailbox import Mail
-from .looks import looks_at_children, news_of_children, waits_over
+from .looks import look_at_end, looks_at_children, news_of_children, waits_over
 from .lost_calls import no_worker
 from .mail_looks import mail_dues, mail_news
 from .models import Conversation
@@ -208,6 +208,8 @@ def next_due(conversation: Conversation, records: Records, sight: Sight) -> floa
     must be looked at. Results make it due at once, from the worker's side."""
     if conversation.terminal:
         return None
+    if conversation.ending:
+        return look_at_end(conversation, records, sight.now)
     if conversation.status == "paused":
         return sight.now + PAUSED_LOOK_S
     if conversation.status == "queued":

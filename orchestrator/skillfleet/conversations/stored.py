@@ -55,15 +55,17 @@ def closed_runs(conversation: Conversation) -> dict[str, str]:
 
 def stored_apart(conversation: Conversation) -> dict[str, str]:
     """By field: the closed calls; of one with children, the calls that began those that are to be heard of, those of
-    them that calls wait for, and those that were told to end; in a turn with several calls, whether some wait to be
-    sent; in one with calls that the orchestrator makes, those that wait for messages, and for the ledger's word; in
-    one with a word of a person's, the calls that wait for one; of a child that has ended, what its
-    parent's call has come to."""
+    them that calls wait for, and those that were told to end; of one that is ending, that it is; in a turn with
+    several calls, whether some wait to be sent; in one with calls that the orchestrator makes, those that wait for
+    messages, and for the ledger's word; in one with a word of a person's, the calls that wait for one; of a child
+    that has ended, what its parent's call has come to."""
     apart, turn = closed_runs(conversation), [run for run in conversation.runs if run.ref.turn == conversation.turn]
     if conversation.children:
         apart["children"] = ",".join(child.key for child in conversation.open_children)
         apart["awaits"] = ",".join(sorted(conversation.awaited))
-        apart["leaving"] = ",".join(child.key for child in conversation.children if child.leaving)
+        apart["leaving"] = ",".join(child.key for child in conversation.leaving)
+    if conversation.ending:
+        apart["ending"] = "1"
     if len(turn) > 1:
         apart["unsent"] = "1" if conversation.unsent else ""
     if any(run.own for run in turn):

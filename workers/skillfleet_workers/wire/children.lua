@@ -4,11 +4,6 @@ local function awaits_child(state, key)
   return not ended(state) and listed(redis.call('HGET', state, 'children') or '', key)
 end
 
--- It was told to end: nothing waits for it, but what it has used counts.
-local function lets_child_end(state, key)
-  return not ended(state) and listed(redis.call('HGET', state, 'leaving') or '', key)
-end
-
 local function tell_of_child(id, key, child, status)
   tell(state_key(id), events_key(id), 'child', cjson.encode({key = key, child = child, status = status}))
 end
@@ -25,18 +20,32 @@ local function begin_child(call, child)
   return true
 end
 
--- It has ended: its parent's call has come to this. Where a call waits for it, the parent is due; where its model
--- thinks meanwhile, to take it away would waste the reply.
+-- It has ended: its parent's call has come to this. Where a call waits for it, or the parent's own end, the parent is
+-- due; where its model thinks meanwhile, to take it away would waste the reply. Of one that was told to end, what it has
+-- used counts.
 local function end_child(call, child, status, outcome)
   local id, key = parts_of(call)
   local state = state_key(id)
-  if lets_child_end(state, key) then return redis.call('HSETNX', calls_key(id), key .. ':child', outcome) end
-  if not awaits_child(state, key) or redis.call('HSETNX', calls_key(id), key .. ':child', outcome) == 0 then return end
+  local s = redis.call('HMGET', state, 'status', 'children', 'leaving', 'ending', 'fence', 'awaits')
+  local leaves = listed(s[3] or '', key)
+  if not s[1] or terminal(s[1]) or not (leaves or listed(s[2] or '', key)) then return end
+  if redis.call('HSETNX', calls_key(id), key .. ':child', outcome) == 0 then return end
   tell_of_child(id, key, child, status)
+  if leaves and not s[4] then return end
   -- Whoever holds the parent now has not seen it.
-  redis.call('HSET', state, 'news', redis.call('HGET', state, 'fence'))
-  local awaits = redis.call('HGET', state, 'awaits')
-  if not awaits or listed(awaits, key) then ring(id) end
+  redis.call('HSET', state, 'news', s[5])
+  if s[4] or not s[6] or listed(s[6], key) then ring(id) end
+end
+
+-- Of one that is ending: what a release did not tell that knows nothing of that, and ended a child of it.
+local function hear_of_ends(id, leaving)
+  for key in string.gmatch(leaving, '[^,]+') do
+    local child = redis.call('HGET', calls_key(id), key .. ':begun')
+    local s = child and redis.call('HMGET', state_key(child), 'status', 'outcome')
+    if s and (not s[1] or terminal(s[1])) then
+      redis.call('HSETNX', calls_key(id), key .. ':child', s[2] or '{"status": "tool_error", "shown": ""}')
+    end
+  end
 end
 
 -- Of these keys, the children that have begun.
