@@ -57,9 +57,11 @@ class Entry:
     live: bool = False
 
 
-_ID = "[0-9]{1,19}(-[0-9]{1,19})?"
-CURSOR = re.compile(f"{_ID}(/{_ID})?")
-"""Of the events, or of both streams: ids of entries as redis gives them, whose two numbers fit into 64 bits."""
+PLACE = re.compile("[0-9]{1,19}(-[0-9]{1,19})?")
+"""An id of an entry as redis gives them, whose two numbers fit into 64 bits."""
+
+CURSOR = re.compile(f"{PLACE.pattern}(/{PLACE.pattern})?")
+"""Of the events, or of both streams."""
 
 Told = tuple[EventType, str]
 """An entry that is not in the stream yet: its type and the JSON of its data."""

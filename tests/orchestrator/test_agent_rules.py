@@ -1,5 +1,6 @@
 """What seed 002 allows of subagents and of messages: at each limit, under it and over it."""
 
+import math
 import re
 import uuid
 from typing import Any
@@ -80,6 +81,12 @@ def test_a_payload_is_measured_in_bytes(character: str) -> None:
     assert refused(AgentMessage, DIRECT | {"payload": {"t": text}}) == ""
     why = refused(AgentMessage, DIRECT | {"payload": {"t": text + character}})
     assert str(MAX_PAYLOAD_BYTES) in why and "bytes" in why
+
+
+@pytest.mark.parametrize("value", [math.nan, -math.inf, "\ud800"])
+def test_a_payload_is_what_json_can_carry(value: object) -> None:
+    assert "which no JSON can carry" in refused(AgentMessage, {**DIRECT, "payload": {"found": [{"at": value}]}})
+    assert not refused(AgentMessage, {**DIRECT, "payload": {"found": [1e308, None, "\0", 10**400]}})
 
 
 def test_a_message_goes_to_a_topic_or_to_a_recipient_and_not_to_both() -> None:

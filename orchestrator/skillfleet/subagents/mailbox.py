@@ -51,11 +51,20 @@ def _uuid(value: str) -> str:
 
 
 def payload_bytes(payload: dict[str, JsonValue]) -> int:
-    return len(json.dumps(payload, ensure_ascii=False).encode())
+    """
+    Raises:
+        ValueError: it holds what JSON has no way to write.
+    """
+    return len(json.dumps(payload, ensure_ascii=False, allow_nan=False).encode())
 
 
 def _small(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    size = payload_bytes(value)
+    try:
+        size = payload_bytes(value)
+    except UnicodeEncodeError:
+        raise ValueError("holds half a surrogate pair, which no JSON can carry; send text") from None
+    except ValueError:
+        raise ValueError("holds NaN or Infinity, which no JSON can carry; send null, or a text") from None
     if size > MAX_PAYLOAD_BYTES:
         raise ValueError(f"has {size} bytes, and a message at most {MAX_PAYLOAD_BYTES}")
     return value
@@ -109,9 +118,9 @@ class AgentMessage(ConversationModel):
         if (self.topic is None) == (self.recipient_id is None):
             raise ValueError("needs either a topic or a recipient_id")
         if self.topic is not None and self.message_type != MessageType.EVENT:
-            raise ValueError(f"a {self.message_type} needs a recipient_id; only events have a topic")
+            raise ValueError(f"needs a recipient_id: it is a {self.message_type}, and only events have a topic")
         if self.message_type in (MessageType.REQUEST, MessageType.RESPONSE) and self.correlation_id is None:
-            raise ValueError(f"a {self.message_type} needs a correlation_id")
+            raise ValueError(f"needs a correlation_id: it is a {self.message_type}")
         return self
 
     @property
