@@ -144,15 +144,22 @@ def test_a_person_writes_to_a_conversation_that_waits(shared: Shared) -> None:
         [receive(), "${got.0.sender_id} says ${got.0.payload.room}."],
         [[call("subscribe", "heard", topic="stop")], receive(), "Stopped: ${got.0.payload.why}."],
     )
-    sent = shared.place.cli("messages", "send", root, "--payload", '{"room": "kitchen"}')
+    readme = (ROOT / "README.md").read_text()
+    sending, watching = (
+        re.findall(rf"^skillfleet (messages {verb} .*)$", readme, re.M)[0] for verb in ("send", "tail")
+    )
+    sent = shared.place.cli(*shlex.split(sending.replace("ID", root)))
     assert sent.returncode == 0 and sent.stdout.endswith(": delivered to 1\n"), sent.stderr
+    seeing = shared.place.start(*shlex.split(watching.replace("ID", root)))
+    assert f'system -> {root} event {{"room": "kitchen"}}' in lines(seeing, 1)[0]
+    assert interrupt(seeing) == 130
     with shared.place.fleet() as fleet:
         wait_for(lambda: fleet.status(hearer).turns >= 2, "it has subscribed")
-        watching = fleet.messages(root=root)
-        assert next(watching) is None  # what was sent before is not shown
+        told = fleet.messages(root=root)
+        assert next(told) is None  # what was sent before is not shown
         assert fleet.send(topic="stop", root=hearer, payload={"why": "fire"}).delivered_to == 1
         fleet.send(topic="stop", root=hearer, payload={"why": "smoke"})  # it may have stopped by now
-        assert [one.payload["why"] for one in (next(watching), next(watching)) if one] == ["fire", "smoke"]
+        assert [one.payload["why"] for one in (next(told), next(told)) if one] == ["fire", "smoke"]
     assert tree.answers() == ["system says kitchen.", "Stopped: fire."]
     with shared.place.fleet() as fleet:
         with pytest.raises(BadRequestError, match="has ended"):

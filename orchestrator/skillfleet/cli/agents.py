@@ -2,9 +2,11 @@
 
 import json
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from skillfleet_workers.wire.printable import printable
 
@@ -46,17 +48,25 @@ def run(
     """
     given = json_object("--params", params, '{"location": "kitchen"}')
     with fleet_for(detach, SCRIPTED) as fleet:
-        conversation_id = fleet.submit_skill(
-            skill, given, detach=detach, timeout=timeout, name=name, tenant=tenant, priority=priority,
-            idempotency_key=idempotency_key,
-        )  # fmt: skip
+        show = not as_json and (sys.stderr.isatty() if follow is None else follow)
+        with _waiting(show=show):
+            conversation_id = fleet.submit_skill(
+                skill, given, detach=detach, timeout=timeout, name=name, tenant=tenant, priority=priority,
+                idempotency_key=idempotency_key,
+            )  # fmt: skip
         if detach:
             print(json.dumps(_execution(fleet, conversation_id)) if as_json else conversation_id)
             return 0
-        show = not as_json and (sys.stderr.isatty() if follow is None else follow)
         if not watched(fleet, conversation_id, show=show):
             return INTERRUPTED
         return _told(fleet, conversation_id, show=show, as_json=as_json)
+
+
+def _waiting(*, show: bool) -> AbstractContextManager[object]:
+    """On a terminal it is said what is waited for: a fleet of our own has a worker to start."""
+    console = Console(stderr=True)
+    waits = show and console.is_terminal
+    return console.status("waiting for a worker to tell which skills it can run") if waits else nullcontext()
 
 
 def _told(fleet: Fleet, conversation_id: str, *, show: bool, as_json: bool) -> int:
