@@ -54,6 +54,7 @@ def test_null_stands_for_an_optional_argument_that_is_left_out() -> None:
     [
         ('{"skill_name": ', "not JSON"),
         ("[" * 100_000, "not JSON"),
+        ('{"skill_name": ' + "[" * 150 + "]" * 150 + "}", "nested too deep"),
         ('{"skill_name": "\\ud800"}', "not JSON"),
         ("[]", "not a JSON object"),
         ("null", "not a JSON object"),

@@ -14,6 +14,7 @@ from skillfleet_workers.wire.published import TOPIC_NAME
 from skillfleet_workers.wire.uuids import is_uuid4
 
 from ..conversations.limits import ConversationModel
+from ..plain_json import written
 
 SYSTEM = "system"
 """The sender of what people and SkillFleet itself send."""
@@ -51,20 +52,11 @@ def _uuid(value: str) -> str:
 
 
 def payload_bytes(payload: dict[str, JsonValue]) -> int:
-    """
-    Raises:
-        ValueError: it holds what JSON has no way to write.
-    """
-    return len(json.dumps(payload, ensure_ascii=False, allow_nan=False).encode())
+    return len(json.dumps(payload, ensure_ascii=False).encode())
 
 
 def _small(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    try:
-        size = payload_bytes(value)
-    except UnicodeEncodeError:
-        raise ValueError("holds half a surrogate pair, which no JSON can carry; send text") from None
-    except ValueError:
-        raise ValueError("holds NaN or Infinity, which no JSON can carry; send null, or a text") from None
+    size = len(written(value))
     if size > MAX_PAYLOAD_BYTES:
         raise ValueError(f"has {size} bytes, and a message at most {MAX_PAYLOAD_BYTES}")
     return value
