@@ -117,14 +117,6 @@ def test_a_skill_runs_by_its_steps_and_its_child_has_no_other_tools() -> None:
     assert [tool.function.name for tool in spec.tools] == ["run_skill_script", "publish"]
 
 
-def test_followers_see_what_the_model_has_asked_for_and_not_what_was_worked_out_of_it() -> None:
-    before, params = parent(), {"location": "kitchen"}
-    asked = asks(call("spawn_subagent", skill="navigate", params=params))
-    begun, effects = step(before, ModelReplied(asked.message, snapshot=SKILLS), NOW)
-    told = {kind: json.loads(data) for kind, data in changes(before, begun, effects)}
-    assert told["call"]["arguments"] == "skill=navigate, params={'location': 'kitchen'}"
-
-
 @pytest.mark.parametrize(
     "given",
     [

@@ -3,8 +3,15 @@
 import json
 
 import pytest
+from tests.conversation_steps import NOW, asks, awaiting_model, call
 
+from skillfleet.conversations.engine import step
+from skillfleet.conversations.moves import ModelReplied
+from skillfleet.events import changes
 from skillfleet.subagents.told import MOST_LINES, TOLD_CHARS, told_of_own
+from skillfleet.tools.definitions import definition
+from skillfleet.tools.own import SPAWN
+from skillfleet_workers.wire.published import Entry, PublishedSkill, Snapshot
 
 SCOUT = {"agent_id": "c1-1-0", "name": "scout", "state": "running", "note": "It ends when you answer."}
 MAP = {"agent_id": "c1-1-1", "name": "", "state": "completed", "answer": "two\nrooms"}
@@ -40,3 +47,14 @@ def test_of_many_and_of_long_ones_the_first_are_told() -> None:
     *lines, last = told_of_own("await_subagents", shown).splitlines()
     assert (len(lines), last) == (MOST_LINES - 1, "and 3 more")
     assert all(len(line) == TOLD_CHARS for line in lines)
+
+
+def test_a_call_is_told_by_what_the_model_has_asked_for_and_not_by_what_was_worked_out_of_it() -> None:
+    skill = PublishedSkill(name="navigate", version="1.0.0", digest="d", description="", entry=Entry(script="go.py"))
+    before = awaiting_model()
+    given = {"tools": (*before.spec.tools, definition(SPAWN)), "subagents": True}
+    before = before.model_copy(update={"spec": before.spec.model_copy(update=given)})
+    asked = asks(call("spawn_subagent", skill="navigate", params={"location": "kitchen"}))
+    begun, effects = step(before, ModelReplied(asked.message, snapshot=Snapshot(skills=(skill,))), NOW)
+    told = {kind: json.loads(data) for kind, data in changes(before, begun, effects)}
+    assert told["call"]["arguments"] == "skill=navigate, params={'location': 'kitchen'}"
