@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
-from skillfleet_workers.wire.shown import readable_arguments, short
+from skillfleet_workers.wire.shown import readable_arguments
 
 from .conversations.messages import Message
 from .conversations.models import Conversation
@@ -15,6 +15,8 @@ from .conversations.persons import Asked
 from .conversations.runs import ToolRun
 from .errors import BadRequestError
 from .subagents.models import ChildRun
+from .subagents.told import told_of_own
+from .tools.own import OWN_TOOLS
 
 EventType = Literal[
     "submitted", "message", "turn", "call", "asked", "decided", "started", "failed", "returned", "lost", "result",
@@ -55,12 +57,11 @@ class Entry:
     live: bool = False
 
 
-OWN_TAIL_CHARS = 400
-"""Of what a call has brought that needs no worker, its beginning."""
+PLACE = re.compile("[0-9]{1,19}(-[0-9]{1,19})?")
+"""An id of an entry as redis gives them, whose two numbers fit into 64 bits."""
 
-_ID = "[0-9]{1,19}(-[0-9]{1,19})?"
-CURSOR = re.compile(f"{_ID}(/{_ID})?")
-"""Of the events, or of both streams: ids of entries as redis gives them, whose two numbers fit into 64 bits."""
+CURSOR = re.compile(f"{PLACE.pattern}(/{PLACE.pattern})?")
+"""Of the events, or of both streams."""
 
 Told = tuple[EventType, str]
 """An entry that is not in the stream yet: its type and the JSON of its data."""
@@ -171,10 +172,16 @@ def _call(run: ToolRun) -> Told:
         "key": run.key,
         "name": run.name,
         "attempt": run.ref.attempt,
-        "arguments": readable_arguments(run.request),
+        "arguments": readable_arguments(_asked_for(run)),
     }
     more = {"tool": run.tool, "skill": run.skill, "own": run.own}
     return "call", json.dumps(about | {name: value for name, value in more.items() if value})
+
+
+def _asked_for(run: ToolRun) -> dict[str, Any]:
+    """Without what was worked out of it."""
+    own = OWN_TOOLS.get(run.name) if run.own else None
+    return {name: value for name, value in run.request.items() if own is None or name in own.request.model_fields}
 
 
 def _handed(effect: TakeMail) -> Told:
@@ -199,7 +206,7 @@ def _decided(run: ToolRun, added: tuple[Message, ...]) -> Told:
     answers = (message.content for message in added if message.tool_call_id == run.tool_call_id)
     shown = run.shown or next(answers, None) or "{}"
     tail = shown if run.status == "succeeded" else json.loads(shown).get("message", "")
-    tail = short(tail, OWN_TAIL_CHARS) if run.own else tail
+    tail = told_of_own(run.name, tail) if run.name in OWN_TOOLS else tail
     return "result", json.dumps({"key": run.key, "name": run.name, "status": run.status, "tail": tail})
 
 

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from skillfleet_workers.wire.keys import FleetKeys
 
 from .errors import BadRequestError
+from .events import PLACE
 from .opened import Opened
 from .outage import Outages
 from .subagents.fork import descends
@@ -64,6 +65,8 @@ class Mailing(Opened):
         if recipient_id is None and root is None:
             raise BadRequestError("a topic is heard in one tree; name its first conversation as root (--root)")
         tree = self._load(recipient_id or root or "").root
+        if root is not None and self._load(root).root != tree:
+            raise BadRequestError(f"{recipient_id}: {_REFUSED['unknown_recipient']}")
         delivered = self._access.ledger.deliver(message.model_copy(update={"root": tree}), tree)
         if delivered.refused:
             raise BadRequestError(f"{recipient_id or topic}: {_REFUSED[delivered.refused]}")
@@ -78,8 +81,12 @@ class Mailing(Opened):
         Waits for a redis that is away, about a minute, and goes on where it was.
 
         Raises:
-            BadRequestError: no such pattern.
+            BadRequestError: no such pattern; or `after` stands for no place.
         """
+        if after != "$" and not PLACE.fullmatch(after):
+            raise BadRequestError(
+                f"no place among the messages: {after!r}; give '0', or '$' for what comes from now on"
+            )
         listening, tree = _listening(topic), self._load(root).root if root else ""
         kept = "what was sent is kept, `skillfleet messages tail --all` shows it"
         outages = Outages(self._notice, self._access.look_after, kept)

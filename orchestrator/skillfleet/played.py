@@ -12,6 +12,7 @@ from .errors import BadRequestError
 from .llm.recording import as_told_in, load_recording
 from .llm.scripted import load_script
 from .llm.written import read_written
+from .plain_json import written
 from .settings import PLAYED, REPLAY, SCRIPTED
 
 _LOADERS = {SCRIPTED: load_script, REPLAY: load_recording}
@@ -71,7 +72,7 @@ def schema_of(given: object) -> object:
 
 def _checked(schema: object, where: str) -> dict[str, Any]:
     try:
-        plain = json.loads(json.dumps(schema, allow_nan=False))
+        plain = json.loads(written(schema))
     except (TypeError, ValueError, RecursionError):
         raise ValueError(f"{where}is no JSON value; give a JSON Schema, or a pydantic model class") from None
     if wrong := wrong_schema(plain):

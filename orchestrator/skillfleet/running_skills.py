@@ -1,13 +1,11 @@
 """Running skills without a model: a part of the Fleet."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
 from pydantic import JsonValue, ValidationError
 
 from skillfleet_workers.wire.contract import RUN_SCRIPT, ToolError
-from skillfleet_workers.wire.shown import is_text
 
 from .conversations.messages import Message
 from .conversations.models import ConversationSpec
@@ -17,6 +15,7 @@ from .history.asked_skill import asked_execution
 from .history.reading import executions_of
 from .history.records import SkillExecution
 from .opened import Opened
+from .plain_json import written
 from .subagents.chain import chained
 from .subagents.models import AgentSpec
 from .submission import Submission
@@ -61,6 +60,7 @@ class RunningSkills(Opened):
         name, metadata = given.pop("name", ""), given.pop("metadata", None)
         given["rules"] = tuple(options.get("rules", ()))
         asked = Submission.of(given).spec()
+        _written("metadata", metadata or {})
         agent = _agent(name=name, skill=skill, params=dict(params or {}), metadata=dict(metadata or {}))
         snapshot = self._access.skills(detach=detach)
         steps = chained(snapshot, skill, agent.params)
@@ -108,11 +108,12 @@ def _agent(**fields: Any) -> AgentSpec:
 
 
 def _told(skill: str, params: Mapping[str, JsonValue]) -> str:
+    return f"Run the skill {skill} with {_written('--params', params)}."
+
+
+def _written(option: str, values: Mapping[str, JsonValue]) -> str:
     """Raises: BadRequestError"""
     try:
-        told = json.dumps(dict(params), ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as wrong:
-        raise BadRequestError(f"the parameters are no JSON object: {wrong}") from None
-    if not is_text(told):
-        raise BadRequestError("the parameters hold half a surrogate pair, which no JSON can carry; send text")
-    return f"Run the skill {skill} with {told}."
+        return written(dict(values)).decode()
+    except ValueError as wrong:
+        raise BadRequestError(f"{option} {wrong}") from None

@@ -1,5 +1,6 @@
 """What seed 002 allows of subagents and of messages: at each limit, under it and over it."""
 
+import math
 import re
 import uuid
 from typing import Any
@@ -80,6 +81,22 @@ def test_a_payload_is_measured_in_bytes(character: str) -> None:
     assert refused(AgentMessage, DIRECT | {"payload": {"t": text}}) == ""
     why = refused(AgentMessage, DIRECT | {"payload": {"t": text + character}})
     assert str(MAX_PAYLOAD_BYTES) in why and "bytes" in why
+
+
+@pytest.mark.parametrize("value", [math.nan, -math.inf, "\ud800"])
+def test_a_payload_is_what_json_can_carry(value: object) -> None:
+    assert "which JSON cannot carry" in refused(AgentMessage, {**DIRECT, "payload": {"found": [{"at": value}]}})
+    assert not refused(AgentMessage, {**DIRECT, "payload": {"found": [1e308, None, "\0", 10**400]}})
+
+
+def test_a_payload_is_nested_100_levels_deep_at_most() -> None:
+    told = [refused(AgentMessage, {**DIRECT, "payload": {"a": nested(levels)}}) for levels in (99, 100)]
+    assert [bool(why) for why in told] == [False, True] and "nested too deep" in told[1]
+
+
+def nested(levels: int) -> list[Any]:
+    """With the payload around it one more."""
+    return [nested(levels - 1)] if levels > 1 else []
 
 
 def test_a_message_goes_to_a_topic_or_to_a_recipient_and_not_to_both() -> None:

@@ -54,6 +54,7 @@ def test_null_stands_for_an_optional_argument_that_is_left_out() -> None:
     [
         ('{"skill_name": ', "not JSON"),
         ("[" * 100_000, "not JSON"),
+        ('{"skill_name": ' + "[" * 150 + "]" * 150 + "}", "nested too deep"),
         ('{"skill_name": "\\ud800"}', "not JSON"),
         ("[]", "not a JSON object"),
         ("null", "not a JSON object"),
@@ -61,7 +62,9 @@ def test_null_stands_for_an_optional_argument_that_is_left_out() -> None:
         ("{}", "skill_name: Field required"),
         ('{"skill_name": 3}', "skill_name: "),
         ('{"skill_name": "a", "offset": -1}', "offset: "),
-        ('{"skill_name": "a", "offset": NaN}', "offset: "),
+        ('{"skill_name": "a", "offset": NaN}', "not JSON: NaN"),
+        ('{"skill_name": "a", "offset": -Infinity}', "not JSON: -Infinity"),
+        ('{"skill_name": "a", "offset": 1e999}', "not JSON: 1e999"),
         ('{"skill_name": "a", "offfset": 1}', "no parameter 'offfset'"),
     ],
 )

@@ -1,5 +1,7 @@
 """How a build's progress and a script's output are shown, to a person and to a log."""
 
+import json
+
 import pytest
 
 from skillfleet.cli.display import Watch
@@ -88,6 +90,21 @@ def test_a_child_conversation_is_shown_with_the_id_to_follow_it_by(capsys: pytes
     told = [entry("child", key="1.0", child="c1-1-0", status=status) for status in ("queued", "completed")]
     lines = [line.strip() for line in shown(capsys, *told).splitlines()]
     assert lines[1:] == ["· 1.0: conversation c1-1-0 is queued", "· 1.0: conversation c1-1-0 is completed"]
+
+
+def test_subagents_are_shown_by_the_names_that_their_model_gave_them(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ({"prompt": "Look.", "name": "[bold]"}, {"skill": "detect"}, {"skill": "detect"}, {"prompt": "Wait."})
+    calls = [{"function": {"name": "spawn_subagent", "arguments": json.dumps(one)}} for one in asked]
+    begun = [entry("child", key=f"1.{n}", child=f"c1-1-{n}", status="queued") for n in range(len(asked))]
+    answer = entry("call", key="2.0", name="send_message", attempt=1, arguments="recipient_id=c1-1-0")
+    tail = "event of c1-1-0-2-1: {}\nevent of c1-1-1: {}"
+    told = entry("result", key="2.0", name="receive_messages", status="succeeded", tail=tail)
+    spoken = entry("message", role="assistant", tool_calls=calls)
+    lines = [line.strip() for line in shown(capsys, TURN, spoken, *begun, answer, told).splitlines()]
+    names = ("[bold]", "detect", "detect (1.2)", "conversation")
+    assert lines[1:5] == [f"· 1.{n}: {name} c1-1-{n} is queued" for n, name in enumerate(names)]
+    assert lines[5] == "→ 2.0 send_message(recipient_id=[bold])"
+    assert lines[7:] == ["│ event of c1-1-0-2-1: {}", "│ event of detect: {}"]
 
 
 def said(at: int, text: str, attempt: int = 1) -> Entry:

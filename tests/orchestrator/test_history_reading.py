@@ -16,6 +16,7 @@ from skillfleet.history.records import ExecutionStatus, SkillExecution, executio
 from skillfleet.history.rows import message_row
 from skillfleet.history.tables import messages
 from skillfleet.subagents.mailbox import AgentMessage
+from skillfleet.subagents.models import AgentSpec, ChainStep
 
 SPEC = make_spec("c1").model_copy(update={"tenant": "acme", "model": "model-a"})
 ARGUMENTS = {"location": "kitchen"}
@@ -164,6 +165,23 @@ def test_what_a_conversation_leaves_open_has_failed_with_its_end() -> None:
     execution = the(sent(), started(), ("ended", {"status": "cancelled"}))
     assert execution.status == ExecutionStatus.FAILED
     assert execution.error == "cancelled: the conversation has ended: cancelled"
+
+
+def test_what_is_open_when_a_conversation_s_time_is_over_took_too_long() -> None:
+    ended = {"status": "expired", "answer": None, "error": {"code": "timeout", "message": "It took 3 s."}}
+    execution = the(sent(), started(), ("ended", ended))
+    assert (execution.status, execution.error) == (
+        ExecutionStatus.TIMEOUT,
+        "timed_out: the conversation has ended: expired",
+    )
+    assert the(sent(), ("ended", ended | {"error": {"code": "max_turns"}})).status == ExecutionStatus.FAILED
+
+
+def test_a_step_that_never_came_to_an_end_has_the_version_that_was_to_run() -> None:
+    agent = AgentSpec(skill="navigate", steps=(ChainStep(skill="navigate", version="1.2.0"),))
+    spec = SPEC.model_copy(update={"agent": agent})
+    (execution,) = executions_of(spec, stream(TURN, says(runs()), sent()))
+    assert (execution.skill_name, execution.skill_version) == ("navigate", "1.2.0")
 
 
 def test_a_script_that_is_a_tool_of_its_own_is_told_as_its_skills() -> None:

@@ -153,4 +153,4 @@ def test_followers_see_it_begin_and_what_it_has_come_to() -> None:
     assert begins[0] == "call" and json.loads(begins[1])["own"]
     done, effects = step(begun, Posted("1.0", Delivered(to=3)), NOW)
     ends = dict(changes(begun, done, effects))
-    assert json.loads(json.loads(ends["result"])["tail"])["delivered_to"] == 3
+    assert json.loads(ends["result"])["tail"] == "delivered to 3"

@@ -57,6 +57,14 @@ def test_every_key_stands_under_the_prefix_and_nothing_outlives_the_conversation
     assert set(world.client.scan_iter()) == {keys.INDEX, keys.FleetKeys("test").unarchived}
 
 
+def test_one_that_cannot_be_read_keeps_no_others_from_being_listed(redis_urls: RedisUrls) -> None:
+    world = RedisWorld(redis_urls)
+    for name in ("c1", "c2"):
+        submitted(world, name)
+    world.client.hset(keys.state("c1"), "spec", "[" * 300)
+    assert [one.id for one in world.ledger.newest(10)] == ["c2"]
+
+
 def test_a_commit_whose_answer_was_lost_is_not_done_twice(redis_urls: RedisUrls, state_dir: Path) -> None:
     world = RedisWorld(redis_urls)
     with cutting_proxy(redis_urls, state_dir) as (proxy, urls):

@@ -40,7 +40,8 @@ def test_the_readme_s_example_runs_a_skill_that_ships_without_a_model(place: Pla
     (example,) = re.findall(r"```sh\n(skillfleet agent run .*)\n(skillfleet history .*)\n```", README)
     shutil.copytree(Path(__file__).parents[2] / "skills/calculator", place.skills / "calculator")
     running, asking = (shlex.split(line)[1:] for line in example)
-    done = place.cli(*running)
+    done = place.cli(*running, "--follow", env={"FORCE_COLOR": "1", "TERM": "xterm"})
+    assert "waiting for a worker to tell which skills it can run" in done.stderr
     assert (done.returncode, json.loads(done.stdout)) == (0, {"value": 42.1648128, "unit": "km"}), done.stderr
     told = place.cli(*asking)
     assert (told.returncode, "calculator" in told.stdout) == (0, True), told.stderr

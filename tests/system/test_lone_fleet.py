@@ -7,6 +7,8 @@ import pytest
 from tests.system.fleet import Place, interrupt, wait_for
 from tests.system.replies import Held, holding, python
 
+from skillfleet.errors import NoFleetError
+
 ANSWERING = ([python("print(6 * 7)", "six")], "It is ${six.stdout}.")
 
 
@@ -98,4 +100,13 @@ def test_what_ended_is_read_with_nothing_running_and_redis_is_stopped_again(plac
     assert (followed.returncode, "run_python_script" in followed.stderr) == (0, True)
     cancelled = place.cli("cancel", report.id)
     assert (cancelled.returncode, "had ended already" in cancelled.stdout) == (0, True)
+    assert not place.living()
+
+
+def test_a_worker_that_does_not_tell_of_its_skills_in_time_is_named_with_its_log(place: Place) -> None:
+    with (
+        place.fleet() as fleet,
+        pytest.raises(NoFleetError, match=r"our own worker has not told .*/worker\.log says"),
+    ):
+        fleet._access.skills(detach=False, own_patience_s=0.0)
     assert not place.living()

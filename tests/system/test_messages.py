@@ -144,18 +144,28 @@ def test_a_person_writes_to_a_conversation_that_waits(shared: Shared) -> None:
         [receive(), "${got.0.sender_id} says ${got.0.payload.room}."],
         [[call("subscribe", "heard", topic="stop")], receive(), "Stopped: ${got.0.payload.why}."],
     )
-    sent = shared.place.cli("messages", "send", root, "--payload", '{"room": "kitchen"}')
+    readme = (ROOT / "README.md").read_text()
+    sending, watching = (
+        re.findall(rf"^skillfleet (messages {verb} .*)$", readme, re.M)[0] for verb in ("send", "tail")
+    )
+    sent = shared.place.cli(*shlex.split(sending.replace("ID", root)))
     assert sent.returncode == 0 and sent.stdout.endswith(": delivered to 1\n"), sent.stderr
+    seeing = shared.place.start(*shlex.split(watching.replace("ID", root)))
+    assert f'system -> {root} event {{"room": "kitchen"}}' in lines(seeing, 1)[0]
+    assert interrupt(seeing) == 130
     with shared.place.fleet() as fleet:
         wait_for(lambda: fleet.status(hearer).turns >= 2, "it has subscribed")
-        watching = fleet.messages(root=root)
-        assert next(watching) is None  # what was sent before is not shown
+        told = fleet.messages(root=root)
+        assert next(told) is None  # what was sent before is not shown
         assert fleet.send(topic="stop", root=hearer, payload={"why": "fire"}).delivered_to == 1
         fleet.send(topic="stop", root=hearer, payload={"why": "smoke"})  # it may have stopped by now
-        assert [one.payload["why"] for one in (next(watching), next(watching)) if one] == ["fire", "smoke"]
+        assert [one.payload["why"] for one in (next(told), next(told)) if one] == ["fire", "smoke"]
     assert tree.answers() == ["system says kitchen.", "Stopped: fire."]
-    with shared.place.fleet() as fleet, pytest.raises(BadRequestError, match="has ended"):
-        fleet.send(root, payload={})
+    with shared.place.fleet() as fleet:
+        with pytest.raises(BadRequestError, match="has ended"):
+            fleet.send(root, payload={})
+        with pytest.raises(BadRequestError, match="not in that tree"):
+            fleet.send(root, root=fleet.submit("Wait.", model=shared.place.script("Here.")), payload={})
 
 
 def test_what_cannot_be_sent_is_refused_in_one_line(shared: Shared) -> None:
@@ -168,8 +178,12 @@ def test_what_cannot_be_sent_is_refused_in_one_line(shared: Shared) -> None:
             fleet.send("nobody", payload={}, ttl=0)
         with pytest.raises(BadRequestError, match="navigation"):
             next(fleet.messages("a..b"))
-    refused = shared.place.cli("messages", "send", "nobody", "--payload", "[1]")
-    assert (refused.returncode, refused.stdout) == (2, "") and refused.stderr.count("\n") == 1
+        with pytest.raises(BadRequestError, match="no place"):
+            next(fleet.messages(after="yesterday"))
+    for payload in ("[1]", '{"at": NaN}', "@gone.json", "@-"):
+        refused = shared.place.cli("messages", "send", "nobody", "--payload", payload, stdin="{")
+        assert (refused.returncode, refused.stdout) == (2, "") and refused.stderr.count("\n") == 1
+        assert "--payload: " in refused.stderr
 
 
 def test_a_message_whose_sender_dies_before_it_is_out_comes_once(tmp_path_factory: pytest.TempPathFactory) -> None:

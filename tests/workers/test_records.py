@@ -92,11 +92,23 @@ def test_a_value_that_breaks_its_rule_is_told(root: Path, changes: dict[str, Any
     assert problem.line == 1 + next(n for n, line in enumerate(text.splitlines()) if f'"{field}"' in line)
 
 
-@pytest.mark.parametrize("changes", [{"name": "x" * 50}, {"name": "Nav-1"}, {"description": "x" * 500},
-{"timeout": 3600},
-                                     {"max_retries": 5}, {"tags": ["x" * 30] * 10}], ids=str)  # fmt: skip
-def test_a_value_at_its_limit_is_right(root: Path, changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "changes",
+    [*({"name": "x" * length} for length in (3, 4, 49, 50)), {"name": "Nav-1"},
+     *({"description": "x" * length} for length in (0, 499, 500)),
+     *({"timeout": seconds} for seconds in (1, 2, 3599, 3600)), *({"max_retries": count} for count in (0, 1, 4, 5)),
+     *({"tags": ["x" * length] * count} for length, count in ((30, 10), (29, 9), (1, 0)))],
+    ids=str,
+)  # fmt: skip
+def test_a_value_at_its_limit_or_under_it_is_right(root: Path, changes: dict[str, Any]) -> None:
     assert read(root / "navigate", RECORD | changes).problems == ()
+
+
+@pytest.mark.parametrize("name", ["x" * 2, "x" * 51, "a_b_c"])
+def test_a_record_whose_name_breaks_its_rule_stands_for_no_skill(root: Path, name: str) -> None:
+    (root / "skills.yaml").write_text(json.dumps([RECORD | {"name": name}]))
+    records = read_records(root)
+    assert records.found == () and "no name of a skill" in records.problems[0].message
 
 
 def test_what_seed_002_requires_is_missed(root: Path) -> None:

@@ -145,8 +145,10 @@ def test_a_timeout_out_of_range_is_ignored_with_a_warning(place: str, value: str
     assert len(skill.problems) == (timeout is None)
 
 
-def test_retries_are_read_at_the_top_level_too() -> None:
-    assert loaded("---\ndescription: Adds\nmax_retries: 2\n---\n").max_retries == 2
+@pytest.mark.parametrize(("value", "retries"), [("0", 0), ("1", 1), ("5", 5), ("6", None), ("-1", None), ("x", None)])
+def test_retries_are_read_at_the_top_level_too_and_out_of_range_ignored(value: str, retries: int | None) -> None:
+    skill = loaded(f"---\ndescription: Adds\nmax_retries: {value}\n---\n")
+    assert (skill.max_retries, len(skill.problems)) == (retries or 0, retries is None)
     assert loaded("---\ndescription: Adds\n---\n").max_retries == 0
 
 

@@ -2,14 +2,14 @@
 
 import json
 import sys
-from pathlib import Path
+from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from skillfleet_workers.wire.printable import printable
 
-from ..errors import BadRequestError
 from ..fleet import Fleet
 from ..settings import SCRIPTED
 from . import options
@@ -17,12 +17,13 @@ from .agent_queries import QUERIES
 from .display import ending, print_json
 from .exits import INTERRUPTED, complain, exit_code
 from .following import Json, watched
+from .json_objects import METAVAR, json_object
 from .submit import Detach, Follow, fleet_for
 
 app = typer.Typer(help="Subagents: conversations that others began, and skills that run without a model.")
 
 Params = Annotated[
-    str, typer.Option("--params", metavar="JSON|@FILE", help="The skill's parameters; @- reads them from stdin.")
+    str, typer.Option("--params", metavar=METAVAR, help="The skill's parameters; @- reads them from stdin.")
 ]
 Name = Annotated[str, typer.Option(help="What to call it.")]
 SkillName = Annotated[str, typer.Argument(metavar="SKILL", help="NAME, or NAME@VERSION.", show_default=False)]
@@ -45,19 +46,27 @@ def run(
 
     With no fleet running, it starts one for its own run and stops it.
     """
-    given = _params(params)
+    given = json_object("--params", params, '{"location": "kitchen"}')
     with fleet_for(detach, SCRIPTED) as fleet:
-        conversation_id = fleet.submit_skill(
-            skill, given, detach=detach, timeout=timeout, name=name, tenant=tenant, priority=priority,
-            idempotency_key=idempotency_key,
-        )  # fmt: skip
+        show = not as_json and (sys.stderr.isatty() if follow is None else follow)
+        with _waiting(show=show):
+            conversation_id = fleet.submit_skill(
+                skill, given, detach=detach, timeout=timeout, name=name, tenant=tenant, priority=priority,
+                idempotency_key=idempotency_key,
+            )  # fmt: skip
         if detach:
             print(json.dumps(_execution(fleet, conversation_id)) if as_json else conversation_id)
             return 0
-        show = not as_json and (sys.stderr.isatty() if follow is None else follow)
         if not watched(fleet, conversation_id, show=show):
             return INTERRUPTED
         return _told(fleet, conversation_id, show=show, as_json=as_json)
+
+
+def _waiting(*, show: bool) -> AbstractContextManager[object]:
+    """On a terminal it is said what is waited for: a fleet of our own has a worker to start."""
+    console = Console(stderr=True)
+    waits = show and console.is_terminal
+    return console.status("waiting for a worker to tell which skills it can run") if waits else nullcontext()
 
 
 def _told(fleet: Fleet, conversation_id: str, *, show: bool, as_json: bool) -> int:
@@ -78,20 +87,6 @@ def _told(fleet: Fleet, conversation_id: str, *, show: bool, as_json: bool) -> i
 
 def _execution(fleet: Fleet, conversation_id: str) -> dict[str, Any]:
     return fleet.skill_execution(conversation_id).model_dump(mode="json")
-
-
-def _params(written: str) -> dict[str, Any]:
-    """Raises: BadRequestError, OSError"""
-    text = written
-    if written.startswith("@"):
-        text = sys.stdin.read() if written == "@-" else Path(written[1:]).read_text("utf-8")
-    try:
-        given = json.loads(text)
-    except (ValueError, RecursionError) as wrong:
-        raise BadRequestError(f"--params: this is no JSON: {wrong}") from None
-    if not isinstance(given, dict):
-        raise BadRequestError('--params: this is JSON, but no object; write it like \'{"location": "kitchen"}\'')
-    return given
 
 
 for query_name, query in QUERIES.items():

@@ -19,6 +19,7 @@ from ..conversations.dead import DeadReport
 from ..conversations.limits import Divergence, Usage
 from ..conversations.report import ArtifactReport, Report
 from ..events import Entry
+from .agent_names import AgentNames
 from .mail_lines import mail_line
 from .saying import Saying, last_lines, tail
 
@@ -57,6 +58,7 @@ class Watch:
         self._began = time.monotonic()
         self._doing = "waiting for the fleet"
         self._names: dict[str, str] = {}
+        self._agents = AgentNames()
         self._written: dict[str, str] = {}
         """The end of what the scripts of running calls have written; the newest to write is the last."""
         self._logged_at = 0.0
@@ -93,6 +95,7 @@ class Watch:
 
     def see(self, entry: Entry | None) -> None:
         if entry is not None:
+            self._agents.see(entry)
             shows = {
                 "message": self._message, "turn": self._turn, "call": self._call, "progress": self._progress,
                 "failed": self._progress, "lost": self._lost, "result": self._result, "paused": self._paused,
@@ -109,7 +112,7 @@ class Watch:
             if entry.type == "output":
                 self._output(entry.data, entry.at)
             if line := mail_line(entry):
-                self._console.print(f"    [dim]· {literal(line)}[/]", soft_wrap=True)
+                self._console.print(f"    [dim]· {literal(self._agents.in_words(line))}[/]", soft_wrap=True)
             if self._console.is_terminal:
                 self._saying.see(entry)
         elapsed = time.monotonic() - self._began
@@ -161,7 +164,8 @@ class Watch:
     def _call(self, data: dict[str, Any]) -> None:
         self._names[data["key"]] = data["name"]
         again = f" [yellow](attempt {data['attempt']})[/]" if data["attempt"] > 1 else ""
-        what = f"[cyan]→ {data['key']} {literal(data['name'])}[/]({literal(data['arguments'])}){again}"
+        arguments = literal(self._agents.in_words(data["arguments"]))
+        what = f"[cyan]→ {data['key']} {literal(data['name'])}[/]({arguments}){again}"
         self._console.print(f"  {what}", soft_wrap=True)
         self._doing = data["name"] if data.get("own") else f"waiting for a worker to run {data['name']}"
 
@@ -175,10 +179,9 @@ class Watch:
 
     def _child(self, data: dict[str, Any]) -> None:
         """What people know it by, for `follow`."""
-        self._doing = (
-            f"{self._names.get(data['key'], 'a call')}: the conversation {data['child']} is {data['status']}"
-        )
-        what = f"· {data['key']}: conversation {literal(data['child'])} is {literal(data['status'])}"
+        who = f"{self._agents.of(data['child']) or 'conversation'} {data['child']}"
+        self._doing = f"{self._names.get(data['key'], 'a call')}: {who} is {data['status']}"
+        what = f"· {data['key']}: {literal(who)} is {literal(data['status'])}"
         self._console.print(f"    [dim]{what}[/]", soft_wrap=True)
 
     def _paused(self, data: dict[str, Any]) -> None:
@@ -206,7 +209,7 @@ class Watch:
         runtime = f", {literal(data['runtime'])}" if data.get("runtime") else ""
         status = "" if data["status"] == "succeeded" else f" {literal(data['status'])}"
         self._console.print(f"  {mark} {data['key']} {literal(name)}{status}[dim]{where}{runtime}[/]")
-        for line in _last_lines(data.get("tail", "")):
+        for line in _last_lines(self._agents.in_words(data.get("tail", ""))):
             self._console.print(f"    [dim]│ {literal(line)}[/]", soft_wrap=True)
 
 

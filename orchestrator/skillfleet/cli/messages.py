@@ -1,19 +1,17 @@
 """messages tail, messages send: what subagents tell each other, and what people tell them."""
 
-import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from skillfleet_workers.wire.printable import printable
 
-from ..errors import BadRequestError
 from ..fleet import Fleet
 from ..subagents.mailbox import DEFAULT_PRIORITY, DEFAULT_TTL_S
 from .display import print_json
 from .exits import complain, heed_interrupt
 from .following import Json
+from .json_objects import METAVAR, json_object
 from .mail_lines import message_line
 
 app = typer.Typer(help="What subagents tell each other, and what you tell them.")
@@ -42,7 +40,9 @@ def tail(
 
 @app.command("send")
 def send(
-    payload: Annotated[str, typer.Option(help="A JSON object, or @FILE with one.", show_default=False)],
+    payload: Annotated[
+        str, typer.Option(metavar=METAVAR, help="A JSON object; @- reads it from stdin.", show_default=False)
+    ],
     recipient: Annotated[
         str | None, typer.Argument(metavar="[ID]", help="A conversation or subagent; else --topic.")
     ] = None,
@@ -57,21 +57,10 @@ def send(
     """Send a message to a conversation, or to all that hear a topic."""
     given: dict[str, Any] = {"topic": topic, "root": root, "message_type": kind, "ttl": ttl}
     given |= {"priority": priority, "correlation_id": correlation_id}
+    told = json_object("--payload", payload, '{"room": "kitchen"}')
     with Fleet() as fleet:
-        sent = fleet.send(recipient, payload=_payload(payload), **given)
+        sent = fleet.send(recipient, payload=told, **given)
     if as_json:
         print_json(sent.model_dump(mode="json"))
     else:
         print(f"{sent.message_id}: delivered to {sent.delivered_to}")
-
-
-def _payload(given: str) -> dict[str, Any]:
-    try:
-        payload = json.loads(Path(given[1:]).read_text("utf-8") if given.startswith("@") else given)
-    except OSError as wrong:
-        raise BadRequestError(f"--payload: {given[1:]}: {wrong.strerror}") from None
-    except (ValueError, RecursionError) as wrong:
-        raise BadRequestError(f"--payload is not JSON: {wrong}") from None
-    if not isinstance(payload, dict):
-        raise BadRequestError('--payload is not a JSON object; write it like \'{"room": "kitchen"}\'')
-    return payload

@@ -1,7 +1,6 @@
 """Answers: as they are, or as the JSON that a conversation was asked for, corrected where it does not fit (pure)."""
 
 import json
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pydantic import JsonValue
 
 from skillfleet_workers.wire.shown import short
 
+from ..plain_json import parsed
 from .activations import at_rest
 from .ending import Moved, close_turn, finish
 from .limits import Problem
@@ -109,20 +109,7 @@ def _parsed(content: str) -> tuple[str, JsonValue]:
     fenced = _FENCED.findall(text)
     if len(fenced) == 1 and not text.startswith(("{", "[")):
         text = fenced[0].strip()
-    data = json.loads(text, parse_constant=_no_number, parse_float=_finite)
-    json.dumps(data, ensure_ascii=False).encode()  # half a surrogate pair cannot be stored
-    return text, data
-
-
-def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError(f"{short(digits)} is too large a number")
-    return number
+    return text, parsed(text)
 
 
 def _references(schema: object) -> Iterator[str]:

@@ -40,7 +40,13 @@ class KeptInRedis:
 
     def newest(self, limit: int, skip: int = 0) -> list[Conversation]:
         names = cast(list[str], self._client.zrevrange(keys.INDEX, skip, skip + limit - 1))
-        return list(self._stored(names).values())
+        found: list[Conversation] = []
+        for name, state in self._states(names).items():
+            try:
+                found.append(conversation_of(state, ()))
+            except UNREADABLE as unreadable:
+                log.error("conversation %s cannot be read, and is not listed: %r", name, unreadable)
+        return found
 
     def dead(self, limit: int) -> list[DeadCall]:
         newest = cast(list[tuple[str, float]], self._client.zrevrange(keys.DEAD, 0, limit - 1, withscores=True))

@@ -57,6 +57,9 @@ class _Reading:
         self._spec, self._before, self.told = spec, before, Records()
         self._turn = max(before.turns, default=0)
         self._shown: dict[str, str] = {}
+        steps = spec.agent.steps if spec.agent else ()
+        self._planned = {step.skill: step.version for step in steps}
+        """The versions that a chain runs."""
 
     def read(self, entry: Entry) -> None:
         at = datetime.fromtimestamp(entry.at, UTC)
@@ -72,7 +75,7 @@ class _Reading:
             case "sent":
                 self._message(entry.data)
             case "ended":
-                self._ended(entry.data["status"], at)
+                self._ended(entry.data, at)
 
     def _turn_began(self, data: dict[str, Any], at: datetime) -> None:
         self._turn = data["turn"]
@@ -104,12 +107,13 @@ class _Reading:
             return
         index, calls = int(key.partition(".")[2]), self._calls()
         arguments = calls[index].function.arguments if index < len(calls) else "{}"
-        skill, version = split(data.get("skill") or "")
+        asked = data.get("skill") or ""
+        skill, version = split(asked)
         self.told.executions[key] = SkillExecution(
             execution_id=execution_id(self._spec.id, key),
             agent_id=self._spec.id,
             skill_name=stored_name(skill),
-            skill_version=stored_name(version),
+            skill_version=stored_name(version or self._planned.get(asked, "")),
             parameters=parameters_of(tool, arguments),
             started_at=at,
             tenant=self._spec.tenant,
@@ -144,11 +148,14 @@ class _Reading:
             **{name: value for name, value in (used | told).items() if value},
         )
 
-    def _ended(self, status: str, at: datetime) -> None:
+    def _ended(self, data: dict[str, Any], at: datetime) -> None:
         """No call is left without its end, whoever failed to tell of it."""
+        out_of_time = (data.get("error") or {}).get("code") == "timeout"
+        told = {"status": "timed_out" if out_of_time else "cancelled"}
+        told["tail"] = f"the conversation has ended: {data['status']}"
         for run in {**self._before.executions, **self.told.executions}.values():
             if run.status == ExecutionStatus.PENDING:
-                self._result(run, {"status": "cancelled", "tail": f"the conversation has ended: {status}"}, at)
+                self._result(run, told, at)
 
     def _message(self, data: dict[str, Any]) -> None:
         try:

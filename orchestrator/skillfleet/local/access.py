@@ -119,7 +119,7 @@ class Access:
             self._lone.start()
         return self._lone
 
-    def skills(self, *, detach: bool) -> Snapshot:
+    def skills(self, *, detach: bool, own_patience_s: float = OWN_PATIENCE_S) -> Snapshot:
         """What the workers can run that serve whoever submits now, as soon as one of them has told.
 
         Raises: as `serving`; NoFleetError: none has told for a while.
@@ -131,7 +131,7 @@ class Access:
             return [one for one in live_processes(self.ledger.client, self._settings.fleet) if one.serves(queue)]
 
         catalogs = Catalogs(self.ledger.client, self._settings.result_ttl_hours * 3600, workers)
-        give_up = time.monotonic() + (OWN_PATIENCE_S if self._lone else SKILLS_PATIENCE_S)
+        give_up = time.monotonic() + (own_patience_s if self._lone else SKILLS_PATIENCE_S)
         while (found := catalogs.current()) is None:
             self.look_after()
             if time.monotonic() > give_up:

@@ -14,6 +14,7 @@ from skillfleet_workers.wire.published import TOPIC_NAME
 from skillfleet_workers.wire.uuids import is_uuid4
 
 from ..conversations.limits import ConversationModel
+from ..plain_json import written
 
 SYSTEM = "system"
 """The sender of what people and SkillFleet itself send."""
@@ -55,7 +56,7 @@ def payload_bytes(payload: dict[str, JsonValue]) -> int:
 
 
 def _small(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    size = payload_bytes(value)
+    size = len(written(value))
     if size > MAX_PAYLOAD_BYTES:
         raise ValueError(f"has {size} bytes, and a message at most {MAX_PAYLOAD_BYTES}")
     return value
@@ -109,9 +110,9 @@ class AgentMessage(ConversationModel):
         if (self.topic is None) == (self.recipient_id is None):
             raise ValueError("needs either a topic or a recipient_id")
         if self.topic is not None and self.message_type != MessageType.EVENT:
-            raise ValueError(f"a {self.message_type} needs a recipient_id; only events have a topic")
+            raise ValueError(f"needs a recipient_id: it is a {self.message_type}, and only events have a topic")
         if self.message_type in (MessageType.REQUEST, MessageType.RESPONSE) and self.correlation_id is None:
-            raise ValueError(f"a {self.message_type} needs a correlation_id")
+            raise ValueError(f"needs a correlation_id: it is a {self.message_type}")
         return self
 
     @property

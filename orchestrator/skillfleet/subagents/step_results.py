@@ -1,8 +1,7 @@
 """What the step of a chain has come to, by what its call was shown to bring (pure)."""
 
-import json
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -12,7 +11,7 @@ from skillfleet_workers.wire.shown import short
 
 from ..conversations.outputs import Executions
 from ..conversations.trimming import CUT
-from ..nesting import deeper
+from ..plain_json import parsed
 
 LAST_ATTEMPT = 18
 """A call has so many at most: six runs, each started three times."""
@@ -78,12 +77,7 @@ def _why(told: dict[str, Any]) -> str:
 
 def _object(text: str) -> dict[str, Any] | None:
     try:
-        found = json.loads(text, parse_constant=_no_number)
-        json.dumps(found, ensure_ascii=False).encode()  # half a surrogate pair is no text
+        found = parsed(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) and not deeper(found) else None
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    return found if isinstance(found, dict) else None

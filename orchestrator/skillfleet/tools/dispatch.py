@@ -1,6 +1,5 @@
 """What a model's tool call means: a task with a checked request, or an error the model can correct (pure)."""
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +19,7 @@ from skillfleet_workers.wire.published import Snapshot
 from ..conversations.messages import FunctionCall
 from ..conversations.models import Conversation
 from ..conversations.trimming import has_more
+from ..plain_json import parsed
 from .catalog import still_stands
 from .own import OWN_TOOLS, READ_OUTPUT, SPAWN, OwnTool
 from .policy import refusal
@@ -104,8 +104,7 @@ def _dispatch(call: FunctionCall, spec: TaskSpec[Any], given: dict[str, str]) ->
 def _checked(call: FunctionCall, form: type[WireModel], given: dict[str, str]) -> dict[str, Any] | ToolError:
     """`given`: arguments that are not the model's to fill in."""
     try:
-        arguments = json.loads(call.arguments or "{}")
-        json.dumps(arguments, ensure_ascii=False).encode()  # Half a surrogate pair passes as JSON, but is no text.
+        arguments = parsed(call.arguments or "{}")
     except (ValueError, RecursionError) as wrong:
         return _malformed(call.name, f"are not JSON: {wrong}")
     if not isinstance(arguments, dict):

@@ -1,0 +1,54 @@
+"""JSON by the letter (pure). Python takes NaN, Infinity and 1e999 as well, halves of surrogate pairs, and any depth:
+what is kept so, nobody could read again."""
+
+import json
+import math
+from typing import Any, NoReturn
+
+from skillfleet_workers.wire.shown import short
+
+from .nesting import MOST_DEPTH, deeper
+
+
+def parsed(text: str) -> Any:
+    """
+    Raises:
+        ValueError, RecursionError: it is none.
+    """
+    data = json.loads(text, parse_constant=_no_number, parse_float=_finite)
+    written(data)
+    return data
+
+
+def written(data: object) -> bytes:
+    """
+    Raises:
+        ValueError: JSON cannot carry it; the message is what it does.
+    """
+    try:
+        text = json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
+    except TypeError as wrong:
+        raise ValueError(f"holds what JSON cannot carry: {wrong}") from None
+    except UnicodeEncodeError:
+        raise ValueError("holds half a surrogate pair, which JSON cannot carry; send text") from None
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    except ValueError:
+        raise ValueError("holds NaN or Infinity, which JSON cannot carry; send null, or a text") from None
+    if deeper(data):
+        raise ValueError(_TOO_DEEP)
+    return text
+
+
+_TOO_DEEP = f"is nested too deep, more than {MOST_DEPTH} levels"
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{short(digits)} is too large a number")
+    return number
