@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
@@ -100,11 +101,14 @@ def fitted(table: Table, console: Console) -> Table:
     natural = console.measure(table, options=console.options.update(max_width=MOST_WIDTH)).maximum
     for column in table.columns:
         column.no_wrap = True
-    if console.is_terminal:
-        last = max(len(str(cell)) for cell in table.columns[-1].cells)
-        table.width = min(natural, max(console.width, natural - max(0, last - LEAST_TOLD)))
-    else:
-        table.width = natural
+    over = natural - console.width
+    if console.is_terminal and over > 0:
+        # Rich itself would take from all of them alike.
+        last = table.columns[-1]
+        widest = max(cell_len(str(cell)) for cell in (last.header, *last.cells))
+        last.width = min(widest, max(LEAST_TOLD, widest - over))
+        natural -= widest - last.width
+    table.width = natural
     return table
 
 
@@ -113,4 +117,4 @@ def _table(*columns: str | Column) -> Table:
 
 
 def _row(table: Table, *texts: str) -> None:
-    table.add_row(*(Text(printable(text)) for text in texts))
+    table.add_row(*(Text(printable(" ".join(text.split()))) for text in texts))

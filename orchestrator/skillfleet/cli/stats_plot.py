@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from skillfleet_workers.wire.printable import printable
+from skillfleet_workers.wire.shown import short
 
 from ..errors import BadRequestError
 from ..history.answers import SkillStats
 
 MOST_BARS = 12
 MOST_ROWS = 40
-NAME_CHARS = 32
+NAME_CHARS, VERSION_CHARS = 24, 12
 WIDTH, LEAST_WIDTH = 100, 60
 LINES_A_BAR, BAR = 3, 0.6
 
@@ -85,5 +86,5 @@ def _draw_counts(axes: Any, shown: Sequence[SkillStats]) -> None:
 
 
 def _name(one: SkillStats) -> str:
-    name = printable(f"{one.skill_name or '(no skill)'} {one.skill_version}".strip())
-    return name if len(name) <= NAME_CHARS else f"{name[: NAME_CHARS - 1]}…"
+    name, version = short(one.skill_name or "(no skill)", NAME_CHARS), short(one.skill_version, VERSION_CHARS)
+    return printable(f"{name} {version}".strip())

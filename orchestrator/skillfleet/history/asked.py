@@ -86,14 +86,19 @@ def moment_of(name: str, given: object, now: datetime) -> datetime:
         if isinstance(given, str):
             text = given.strip()
             ago = _DURATION.fullmatch(text)
-            given = now - timedelta(**{_UNITS[ago[2]]: int(ago[1])}) if ago else datetime.fromisoformat(text)
+            at = now - timedelta(**{_UNITS[ago[2]]: int(ago[1])}) if ago else datetime.fromisoformat(text)
+            return _in_utc(at)
         if isinstance(given, datetime):
-            return given.astimezone(UTC) if given.tzinfo else given.replace(tzinfo=UTC)
+            return _in_utc(given)
     except (ValueError, OverflowError):  # no date, or one before the calendar begins
         pass
     raise BadRequestError(
         f"{name}: {given!r} is no time; write 2026-03-01, 2026-03-01T12:30Z, or how long ago: 2h, 7d"
     )
+
+
+def _in_utc(at: datetime) -> datetime:
+    return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def duration_of(name: str, text: str) -> timedelta:

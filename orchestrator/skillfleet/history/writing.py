@@ -7,6 +7,8 @@ from typing import Any
 from sqlalchemy import Connection, Select, Table, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from ..conversations.models import Conversation
+from .asked_skill import asked_execution
 from .counting import count
 from .database import History
 from .reading import Records, read
@@ -77,15 +79,29 @@ def _write(connection: Connection, found: News, told: Records, before: Records, 
     conversation = found.conversation
     row = conversation_row(conversation, found.entries[-1].cursor)
     row["started_at"] = row["started_at"] or known.get("started_at") or _began(told)
-    if not any(entry.type == "ended" for entry in found.entries):
+    ended = any(entry.type == "ended" for entry in found.entries)
+    if not ended:
         row["completed_at"] = known.get("completed_at")  # its position may be ahead of the events that were read
     _upsert(connection, conversations, [row])
     _upsert(connection, turns, [turn_row(conversation.id, turn) for turn in told.turns.values()])
     ours = [execution_row(one) for one in told.executions.values()]
     _upsert(connection, executions, ours)
+    asked = _asked(connection, conversation) if ended else []
+    _upsert(connection, executions, asked)
     sent = sorted(told.messages.values(), key=lambda message: message.message_id)
     _upsert(connection, messages, [message_row(message, conversation) for message in sent])
-    count(connection, [one for one in ours if _has_ended_now(one, before.executions.get(one["call"]))])
+    count(connection, asked + [one for one in ours if _has_ended_now(one, before.executions.get(one["call"]))])
+
+
+def _asked(connection: Connection, conversation: Conversation) -> list[Row]:
+    """The run of a skill without a model, where it is none of its calls: it has no script, or that never began."""
+    agent = conversation.spec.agent
+    if agent is None or not agent.steps:
+        return []
+    mine = select(executions).where(executions.c.agent_id == conversation.id).order_by(executions.c.started_at)
+    runs = [SkillExecution.model_construct(**_fields(dict(row))) for row in connection.execute(mine).mappings()]
+    asked = asked_execution(conversation, agent, runs)
+    return [] if asked.call else [execution_row(asked)]
 
 
 def _began(told: Records) -> Any:
