@@ -169,6 +169,19 @@ def test_what_cannot_be_archived_is_told_to_who_asks_until_it_can(
     assert len(told) == 2
 
 
+def test_who_asks_an_archiver_that_is_behind_is_told_so(
+    world: RedisWorld, history_url: str, redis_urls: RedisUrls, tmp_path: Path
+) -> None:
+    lived(world, "new")
+    told: list[str] = []
+    reader = Reader(settings_of(redis_urls, history_url, tmp_path), world.client, told.append, archives=False)
+    reader.executions(Asked())
+    assert told == []
+    world.client.zadd(keys.FleetKeys(FLEET).unarchived, {"new": 1}, xx=True)
+    assert reader.executions(Asked()) == ()
+    assert told == ["the archiver is behind: the newest of a conversation is missing here; ask again in a while"]
+
+
 def test_what_is_tried_in_vain_is_tried_later_and_later(world: RedisWorld, archiver: Archiver) -> None:
     lived(world, "damaged")
     world.client.hset(keys.state("damaged"), "state", "{")

@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from skillfleet_workers.wire.versions import split
 
 from ..conversations.models import Conversation
 from ..subagents.models import AgentSpec
+from .moments import moment
 from .records import ExecutionStatus, SkillExecution, execution_id
 
 
@@ -17,7 +17,7 @@ def asked_execution(conversation: Conversation, agent: AgentSpec, runs: Sequence
     own = next((run for run in reversed(runs) if _same(run.skill_name, agent.skill)), None)
     status = _status(conversation, runs)
     began = (own.started_at if own else None) or min(
-        (run.started_at for run in runs if run.started_at), default=_at(conversation.spec.created_at)
+        (run.started_at for run in runs if run.started_at), default=moment(conversation.spec.created_at)
     )
     return SkillExecution(
         execution_id=own.execution_id if own else execution_id(conversation.id, ""),
@@ -29,7 +29,7 @@ def asked_execution(conversation: Conversation, agent: AgentSpec, runs: Sequence
         error=_error(conversation) if status in (ExecutionStatus.FAILED, ExecutionStatus.TIMEOUT) else None,
         status=status,
         started_at=began,
-        completed_at=max(began, _at(conversation.finished_at)) if conversation.finished_at is not None else None,
+        completed_at=max(began, moment(conversation.finished_at)) if conversation.finished_at is not None else None,
         retry_count=own.retry_count if own else max((run.retry_count for run in runs), default=0),
         tenant=conversation.spec.tenant,
         call=own.call if own else "",
@@ -62,7 +62,3 @@ def _error(conversation: Conversation) -> str:
 
 def _same(one: str, other: str) -> bool:
     return split(one)[0] == split(other)[0]
-
-
-def _at(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)

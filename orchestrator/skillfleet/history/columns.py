@@ -2,7 +2,7 @@
 
 import json
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import JSON, DateTime, Dialect, Text, TypeDecorator
@@ -54,12 +54,3 @@ class UtcTime(TypeDecorator[datetime]):
             return None
         at: datetime = value
         return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
-
-
-def moment(seconds: float) -> datetime:
-    """Of seconds since the epoch."""
-    return datetime.fromtimestamp(seconds, UTC)
-
-
-def day_of(at: datetime) -> date:
-    return at.astimezone(UTC).date()

@@ -6,12 +6,12 @@ from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, select, text, tuple_
-from sqlalchemy.dialects import postgresql, sqlite
 
 from .buckets import bucket_of
-from .columns import day_of
+from .moments import day_of
 from .spans import cells_of
 from .tables import execution_stats as stats
+from .upserts import upsert
 
 KEY = tuple(column.name for column in stats.primary_key)
 Key = tuple[Any, ...]
@@ -73,10 +73,7 @@ def put(connection: Connection, sums: Mapping[Key, Sum]) -> None:
     """In place of what is there."""
     if not sums:
         return
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    new = insert(stats)
-    counted = {column.name: new.excluded[column.name] for column in stats.c if not column.primary_key}
-    connection.execute(new.on_conflict_do_update(index_elements=KEY, set_=counted), list(as_rows(sums)))
+    upsert(connection, stats, as_rows(sums))
 
 
 def as_rows(sums: Mapping[Key, Sum]) -> Iterator[dict[str, Any]]:

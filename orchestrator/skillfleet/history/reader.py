@@ -20,6 +20,9 @@ from .retention import prune
 from .stats import skill_stats
 from .unarchived import Unarchived, told_of
 
+BEHIND_S = 5.0
+"""For so long conversations may be due at the archiver; beyond that, who asks is told."""
+
 _MISSING = "what redis holds and the history does not is missing here"
 
 
@@ -75,6 +78,9 @@ class Reader:
         try:
             if self.archives:
                 Archiver(history, unarchived, quiet=True).catch_up()
+            elif behind := unarchived.behind(BEHIND_S):
+                many = "a conversation" if behind == 1 else f"{behind} conversations"
+                self.notice(f"the archiver is behind: the newest of {many} is missing here; ask again in a while")
             if failing := unarchived.failing():
                 self.notice(told_of(failing))
         except redis.RedisError as error:

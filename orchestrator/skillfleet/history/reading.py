@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from pydantic import ValidationError
@@ -10,10 +10,11 @@ from pydantic import ValidationError
 from skillfleet_workers.wire.contract import CallRef
 from skillfleet_workers.wire.versions import split
 
-from ..conversations.messages import Message
+from ..conversations.messages import Message, ToolCall
 from ..conversations.models import ConversationSpec
 from ..events import Entry
 from ..subagents.mailbox import AgentMessage
+from .moments import moment
 from .outcomes import EXECUTING, error_of, parameters_of, result_of, status_of
 from .records import MOST_RETRIES, ExecutionStatus, SkillExecution, execution_id
 from .texts import stored_name
@@ -57,12 +58,13 @@ class _Reading:
         self._spec, self._before, self.told = spec, before, Records()
         self._turn = max(before.turns, default=0)
         self._shown: dict[str, str] = {}
+        self._called: dict[int, tuple[ToolCall, ...]] = {}
         steps = spec.agent.steps if spec.agent else ()
         self._planned = {step.skill: step.version for step in steps}
         """The versions that a chain runs."""
 
     def read(self, entry: Entry) -> None:
-        at = datetime.fromtimestamp(entry.at, UTC)
+        at = moment(entry.at)
         match entry.type:
             case "turn":
                 self._turn_began(entry.data, at)
@@ -173,11 +175,13 @@ class _Reading:
     def _known_turn(self) -> Turn | None:
         return self.told.turns.get(self._turn) or self._before.turns.get(self._turn)
 
-    def _calls(self) -> tuple[Any, ...]:
+    def _calls(self) -> tuple[ToolCall, ...]:
         turn = self._known_turn()
         if turn is None or turn.message is None:
             return ()
-        return Message.model_validate(turn.message).tool_calls or ()
+        if turn.turn not in self._called:
+            self._called[turn.turn] = Message.model_validate(turn.message).tool_calls or ()
+        return self._called[turn.turn]
 
 
 def _outcome(status: ExecutionStatus, ended: str, tail: str, shown: str) -> dict[str, Any]:

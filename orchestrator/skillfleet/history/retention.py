@@ -7,9 +7,9 @@ from itertools import pairwise
 from sqlalchemy import Connection, Select, delete, select
 
 from .answers import Pruned
-from .columns import day_of
 from .counting import Key, Sum, lock, put
 from .database import History
+from .moments import day_of
 from .spans import SPANS, span_start
 from .tables import conversations, executions, messages, turns
 from .tables import execution_stats as stats

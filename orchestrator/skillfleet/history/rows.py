@@ -8,7 +8,7 @@ from ..conversations.models import Conversation
 from ..nesting import MOST_DEPTH
 from ..subagents.mailbox import AgentMessage
 from ..subagents.transitions import state_of
-from .columns import moment
+from .moments import moment
 from .reading import Turn
 from .records import SkillExecution
 from .texts import json_object

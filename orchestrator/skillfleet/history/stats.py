@@ -8,8 +8,8 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select
 from .answers import SkillStats
 from .asked import Asked
 from .buckets import middle_of
-from .columns import day_of
 from .counting import Sum
+from .moments import day_of
 from .spans import ALL_TENANTS, stretches
 from .tables import execution_stats as told
 

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import cast
 
 import redis
@@ -13,6 +12,7 @@ from skillfleet_workers.wire import keys
 from ..conversations.models import Conversation
 from ..conversations.stored import POSITION, conversation_of, entry_of
 from ..events import Entry
+from .moments import moment
 
 PAGE = 500
 """Most events that are read at once: a history of any length takes little memory."""
@@ -42,7 +42,7 @@ class Unarchivable:
 def told_of(failing: Sequence[Unarchivable]) -> str:
     """In one line. There are some, the one of the longest first."""
     first = failing[0]
-    since = datetime.fromtimestamp(first.since, UTC)
+    since = moment(first.since)
     many = "a conversation" if len(failing) == 1 else f"{len(failing)} conversations"
     return f"{many} cannot be archived: {first.name}, since {since:%Y-%m-%dT%H:%M:%SZ}: {first.why}"
 
@@ -97,6 +97,10 @@ class Unarchived:
         there = (name for name, at in zip(told, waits, strict=True) if at is not None)
         found = (Unarchivable(name, **json.loads(told[name])) for name in there)
         return tuple(sorted(found, key=lambda one: one.since))
+
+    def behind(self, seconds: float) -> int:
+        """How many have been due for longer."""
+        return self._client.zcount(self._key, "-inf", self._now_ms() - int(seconds * 1000))
 
     def newest(self, names: Sequence[str]) -> dict[str, str]:
         """The cursor of the last event of each; who is not in it is gone."""

@@ -1,11 +1,10 @@
 """What is read of a conversation, written: all of one reading in one transaction, with the cursor up to which it was
 read. Whoever reads on begins there, so that nothing is written or counted twice."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, Table, func, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, Select, func, select
 
 from ..conversations.models import Conversation
 from .asked_skill import asked_execution
@@ -16,6 +15,7 @@ from .records import ExecutionStatus, SkillExecution
 from .rows import conversation_row, execution_row, message_row, turn_of, turn_row
 from .tables import conversations, executions, messages, turns
 from .unarchived import News
+from .upserts import upsert
 
 Row = dict[str, Any]
 
@@ -82,14 +82,14 @@ def _write(connection: Connection, found: News, told: Records, before: Records, 
     ended = any(entry.type == "ended" for entry in found.entries)
     if not ended:
         row["completed_at"] = known.get("completed_at")  # its position may be ahead of the events that were read
-    _upsert(connection, conversations, [row])
-    _upsert(connection, turns, [turn_row(conversation.id, turn) for turn in told.turns.values()])
+    upsert(connection, conversations, [row])
+    upsert(connection, turns, [turn_row(conversation.id, turn) for turn in told.turns.values()])
     ours = [execution_row(one) for one in told.executions.values()]
-    _upsert(connection, executions, ours)
+    upsert(connection, executions, ours)
     asked = _asked(connection, conversation) if ended else []
-    _upsert(connection, executions, asked)
+    upsert(connection, executions, asked)
     sent = sorted(told.messages.values(), key=lambda message: message.message_id)
-    _upsert(connection, messages, [message_row(message, conversation) for message in sent])
+    upsert(connection, messages, [message_row(message, conversation) for message in sent])
     count(connection, asked + [one for one in ours if _has_ended_now(one, before.executions.get(one["call"]))])
 
 
@@ -111,14 +111,3 @@ def _began(told: Records) -> Any:
 def _has_ended_now(row: Row, before: SkillExecution | None) -> bool:
     was_open = before is None or before.status == ExecutionStatus.PENDING
     return was_open and row["status"] != ExecutionStatus.PENDING
-
-
-def _upsert(connection: Connection, table: Table, rows: Iterable[Row]) -> None:
-    given = list(rows)
-    if not given:
-        return
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    statement = insert(table)
-    key = [column.name for column in table.primary_key]
-    changed = {name: statement.excluded[name] for name in given[0] if name not in key}
-    connection.execute(statement.on_conflict_do_update(index_elements=key, set_=changed), given)
