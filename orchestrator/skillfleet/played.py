@@ -7,12 +7,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from skillfleet_workers.wire.plain_json import written
+
 from .conversations.answers import wrong_schema
 from .errors import BadRequestError
 from .llm.recording import as_told_in, load_recording
 from .llm.scripted import load_script
 from .llm.written import read_written
-from .plain_json import written
 from .settings import PLAYED, REPLAY, SCRIPTED
 
 _LOADERS = {SCRIPTED: load_script, REPLAY: load_recording}

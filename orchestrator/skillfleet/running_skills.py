@@ -6,6 +6,7 @@ from typing import Any, TypedDict, Unpack
 from pydantic import JsonValue, ValidationError
 
 from skillfleet_workers.wire.contract import RUN_SCRIPT, ToolError
+from skillfleet_workers.wire.plain_json import written
 
 from .conversations.messages import Message
 from .conversations.models import ConversationSpec
@@ -15,7 +16,6 @@ from .history.asked_skill import asked_execution
 from .history.reading import executions_of
 from .history.records import SkillExecution
 from .opened import Opened
-from .plain_json import written
 from .subagents.chain import chained
 from .subagents.models import AgentSpec
 from .submission import Submission

@@ -10,9 +10,8 @@ from tests.conversation_steps import make_spec
 from skillfleet.conversations.models import ConversationSpec
 from skillfleet.errors import BadRequestError
 from skillfleet.fleet import Fleet
-from skillfleet.nesting import MOST_DEPTH
-from skillfleet.plain_json import parsed, written
 from skillfleet.subagents.models import AgentSpec, ChainStep
+from skillfleet_workers.wire.plain_json import MOST_DEPTH, parsed, written
 
 
 def nested(levels: int) -> Any:

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from skillfleet_workers.runtimes.ndjson import MAX_DEPTH, MOST_EVENTS, merge, understood
+from skillfleet_workers.runtimes.ndjson import MOST_EVENTS, merge, understood
 from skillfleet_workers.wire.execution import Artifact, ExecutionStatus, ScriptExecution
+from skillfleet_workers.wire.plain_json import MOST_DEPTH
 
+NESTED = "[" * MOST_DEPTH + "]" * MOST_DEPTH
 DONE = {"version": "0", "type": "done", "ok": True}
 
 
@@ -83,7 +85,7 @@ def test_blank_lines_and_windows_line_ends_are_nothing() -> None:
         ('{"version": "0", "type": "log", "level": "loud", "message": ""}', "level"),
         ('{"version": "0", "type": "log", "level": "info"}', "message is not a text"),
         ('{"version": "0", "type": "state_patch", "patch": [1]}', "patch is not an object"),
-        (f'{{"version": "0", "type": "ui_event", "event": "x", "p": {"[" * MAX_DEPTH + "]" * MAX_DEPTH}}}', "nested"),
+        (f'{{"version": "0", "type": "ui_event", "event": "", "p": {NESTED}}}', "nested"),
     ],
 )  # fmt: skip
 def test_what_is_not_the_protocol_is_a_violation_that_names_its_line(line: str, why: str) -> None:
@@ -149,7 +151,7 @@ def test_an_asset_id_is_used_once() -> None:
 
 
 def test_every_result_can_be_written_as_json() -> None:
-    deep = "[" * (MAX_DEPTH - 3) + "]" * (MAX_DEPTH - 3)
+    deep = "[" * (MOST_DEPTH - 3) + "]" * (MOST_DEPTH - 3)
     told = run(f'{{"version": "0", "type": "ui_event", "event": "x", "payload": {deep}}}\n{json.dumps(DONE)}')
     assert told.success and json.loads(told.model_dump_json())["events"] == list(told.events)
 

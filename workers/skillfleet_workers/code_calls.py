@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from .runtimes.code_runs import IMPORTS, CodeMode, CodeRun, Data, code_run
-from .runtimes.ndjson import strict_json
 from .runtimes.shapes import names, shape
 from .skills.models import Skill
 from .skills.paths import open_inside
 from .wire.contract import EXECUTE_CODE, SEARCH_SPEC, ScriptTool, ToolError
+from .wire.plain_json import strict
 
 MAX_DATA_BYTES = 64 << 20
 NO_SPEC = ToolError(
@@ -79,7 +79,7 @@ def _read_hint(skill: Skill, path: str, keys_only: bool, _stamp: tuple[int, ...]
     if isinstance(data, ToolError):
         return f"not there: {data.message}"
     try:
-        value = strict_json(data.text.decode("utf-8-sig"))
+        value = strict(data.text.decode("utf-8-sig"))
     except (ValueError, RecursionError) as wrong:
         return f"not there: {path} is no JSON: {wrong}"
     return names(value) if keys_only else shape(value)

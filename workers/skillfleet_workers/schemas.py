@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from .runtimes.ndjson import strict_json
 from .skills.errors import ScriptRefusedError
 from .skills.models import Skill
 from .wire.execution import ScriptExecution
 from .wire.json_schemas import Misfit, misfits, schema_trouble
+from .wire.plain_json import strict
 from .wire.schema_defaults import Schema, with_defaults
 from .wire.shown import short
 
@@ -69,7 +69,7 @@ def fitting_result(skill: Skill, run: ScriptExecution) -> ScriptExecution:
     if skill.returns_schema is None or not run.success:
         return run
     try:
-        errors = _refused(skill, "returns_schema", skill.returns_schema, strict_json(run.stdout))
+        errors = _refused(skill, "returns_schema", skill.returns_schema, strict(run.stdout))
     except (ValueError, RecursionError) as wrong:
         errors = f"it is no JSON: {short(wrong, REASON_CHARS)}"
     except UnusableSchemaError as unusable:

@@ -4,8 +4,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from skillfleet_workers.wire.plain_json import parsed
+
 from ..errors import BadRequestError
-from ..plain_json import parsed
 
 METAVAR = "JSON|@FILE"
 

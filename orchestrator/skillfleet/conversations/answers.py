@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from skillfleet_workers.wire.plain_json import parsed
 from skillfleet_workers.wire.shown import short
 
-from ..plain_json import parsed
 from .activations import at_rest
 from .ending import Moved, close_turn, finish
 from .limits import Problem

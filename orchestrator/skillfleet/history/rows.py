@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from skillfleet_workers.wire.plain_json import MOST_DEPTH
+
 from ..conversations.messages import Message
 from ..conversations.models import Conversation
-from ..nesting import MOST_DEPTH
 from ..subagents.mailbox import AgentMessage
 from ..subagents.transitions import state_of
 from .moments import moment

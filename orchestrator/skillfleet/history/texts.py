@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from ..nesting import MOST_DEPTH, deeper
+from skillfleet_workers.wire.plain_json import MOST_DEPTH, deeper
 
 MOST_NAME_CHARS = 200
 """Of a skill and its version: models write them as they like, and databases index them."""

@@ -10,11 +10,11 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from skillfleet_workers.wire.contract import CallRef
+from skillfleet_workers.wire.plain_json import written
 from skillfleet_workers.wire.published import TOPIC_NAME
 from skillfleet_workers.wire.uuids import is_uuid4
 
 from ..conversations.limits import ConversationModel
-from ..plain_json import written
 
 SYSTEM = "system"
 """The sender of what people and SkillFleet itself send."""

@@ -7,11 +7,11 @@ from pydantic import JsonValue
 
 from skillfleet_workers.wire.contract import CallRef
 from skillfleet_workers.wire.execution import ScriptExecution
+from skillfleet_workers.wire.plain_json import parsed
 from skillfleet_workers.wire.shown import short
 
 from ..conversations.outputs import Executions
 from ..conversations.trimming import CUT
-from ..plain_json import parsed
 
 LAST_ATTEMPT = 18
 """A call has so many at most: six runs, each started three times."""

@@ -14,12 +14,12 @@ from skillfleet_workers.wire.contract import (
     ToolError,
     WireModel,
 )
+from skillfleet_workers.wire.plain_json import parsed
 from skillfleet_workers.wire.published import Snapshot
 
 from ..conversations.messages import FunctionCall
 from ..conversations.models import Conversation
 from ..conversations.trimming import has_more
-from ..plain_json import parsed
 from .catalog import still_stands
 from .own import OWN_TOOLS, READ_OUTPUT, SPAWN, OwnTool
 from .policy import refusal

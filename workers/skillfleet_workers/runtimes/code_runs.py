@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..wire.execution import RESULT_EVENT, ScriptExecution
+from ..wire.plain_json import MOST_DEPTH, deeper, strict
 from .capture import with_line
 from .handover import readable
-from .ndjson import MAX_DEPTH, is_too_deep, strict_json
 
 RUNNER = Path(__file__).with_name("codemode_runner.py").read_text()
 IMPORTS = ("json", "re", "math", "datetime", "collections", "itertools", "functools", "urllib.parse")
@@ -75,12 +75,12 @@ def answered(run: ScriptExecution, asked: CodeRun) -> ScriptExecution:
 def _read(answer: str) -> dict[str, Any]:
     """The fields that it gives. Whoever broke out of the runner may have written it."""
     try:
-        said = strict_json(answer)
+        said = strict(answer)
         event = {"type": RESULT_EVENT, "value": said["value"]}
         if said["truncated"]:
             event |= {"value": str(said["value"]), "truncated": True, "bytes": int(said["bytes"])}
     except (ValueError, TypeError, KeyError, RecursionError) as wrong:
         return {"status": "failed", "error": UNREADABLE.format(why=wrong)}
-    if is_too_deep(event):
-        return {"status": "failed", "error": UNREADABLE.format(why=f"it is nested more than {MAX_DEPTH} deep")}
+    if deeper(event):
+        return {"status": "failed", "error": UNREADABLE.format(why=f"it is nested more than {MOST_DEPTH} deep")}
     return {"events": (event,)}

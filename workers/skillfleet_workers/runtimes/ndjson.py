@@ -1,20 +1,17 @@
 """The NDJSON tool protocol: one JSON event a line of stdout, and what they make of a run (pure)."""
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
 from ..wire.execution import ScriptExecution
+from ..wire.plain_json import MOST_DEPTH, deeper, strict
 from ..wire.shown import short
 
 PROTOCOL_VERSION = "0"
 MOST_EVENTS = 2_000
 """Of one run that are kept. What they say counts all the same: to merge, to check, to be done."""
-
-MAX_DEPTH = 100
-"""Deeper nested events could not be handed on: pydantic writes no more than 255 levels."""
 
 _LEVELS = ("debug", "info", "warn", "error")
 _REQUIRED: dict[str, dict[str, type]] = {
@@ -130,7 +127,7 @@ def _lines(text: str) -> Iterator[str]:
 
 def _event(line: str) -> Event:
     try:
-        event = strict_json(line)
+        event = strict(line)
     except (ValueError, RecursionError) as wrong:
         raise _ViolationError(f"is not JSON: {wrong}") from None
     if not isinstance(event, dict):
@@ -145,36 +142,9 @@ def _event(line: str) -> Event:
             raise _ViolationError(f"is a {event['type']} whose {name} is not {_KINDS[kind]}")
     if event["type"] == "log" and event["level"] not in _LEVELS:
         raise _ViolationError(f"is a log whose level is none of {', '.join(_LEVELS)}")
-    if is_too_deep(event):
-        raise _ViolationError(f"is nested more than {MAX_DEPTH} deep")
+    if deeper(event):
+        raise _ViolationError(f"is nested more than {MOST_DEPTH} deep")
     return event
-
-
-def strict_json(text: str) -> Any:
-    """Raises: ValueError, RecursionError: it is no JSON, or none that can be handed on."""
-    value = json.loads(text, parse_constant=_no_constant)
-    # Half a surrogate pair passes as JSON, but is no text; 1e999 does, but is no number.
-    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    return value
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON value")
-
-
-def is_too_deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [inner for outer in level for inner in _inside(outer)]
-        if not level:
-            return False
-    return True
-
-
-def _inside(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
 
 
 def _check_asset(event: Event, artifacts: set[str], seen: set[str], in_skill: Callable[[str], bool]) -> None:

@@ -5,9 +5,24 @@ import json
 import math
 from typing import Any, NoReturn
 
-from skillfleet_workers.wire.shown import short
+from .shown import short
 
-from .nesting import MOST_DEPTH, deeper
+MOST_DEPTH = 100
+"""Of objects and lists in one another, in what models and scripts write: what is read again may be nested about 200
+deep, with all that is put around it."""
+
+_TOO_DEEP = f"is nested too deep, more than {MOST_DEPTH} levels"
+
+
+def strict(text: str) -> Any:
+    """Of any depth that can be read at all.
+
+    Raises:
+        ValueError, RecursionError: it is none.
+    """
+    data = json.loads(text, parse_constant=_no_number, parse_float=_finite)
+    json.dumps(data, ensure_ascii=False).encode()
+    return data
 
 
 def parsed(text: str) -> Any:
@@ -15,8 +30,9 @@ def parsed(text: str) -> Any:
     Raises:
         ValueError, RecursionError: it is none.
     """
-    data = json.loads(text, parse_constant=_no_number, parse_float=_finite)
-    written(data)
+    data = strict(text)
+    if deeper(data):
+        raise ValueError(_TOO_DEEP)
     return data
 
 
@@ -40,7 +56,14 @@ def written(data: object) -> bytes:
     return text
 
 
-_TOO_DEEP = f"is nested too deep, more than {MOST_DEPTH} levels"
+def deeper(value: object, most: int = MOST_DEPTH) -> bool:
+    level = [value]
+    for _ in range(most):
+        holders = (one for one in level if isinstance(one, dict | list | tuple))
+        level = [value for one in holders for value in (one.values() if isinstance(one, dict) else one)]
+        if not level:
+            return False
+    return True
 
 
 def _no_number(name: str) -> NoReturn:
