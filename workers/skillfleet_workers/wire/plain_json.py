@@ -57,12 +57,13 @@ def written(data: object) -> bytes:
 
 
 def deeper(value: object, most: int = MOST_DEPTH) -> bool:
+    """Whether more objects and lists than that are in one another."""
     level = [value]
-    for _ in range(most):
-        holders = (one for one in level if isinstance(one, dict | list | tuple))
-        level = [value for one in holders for value in (one.values() if isinstance(one, dict) else one)]
+    for _ in range(most + 1):
+        level = [one for one in level if isinstance(one, dict | list | tuple)]
         if not level:
             return False
+        level = [part for one in level for part in (one.values() if isinstance(one, dict) else one)]
     return True
 
 
