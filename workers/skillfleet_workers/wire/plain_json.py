@@ -58,7 +58,7 @@ def written(data: object) -> bytes:
 
 def deeper(value: object, most: int = MOST_DEPTH) -> bool:
     """Whether more objects and lists than that are in one another."""
-    level = [value]
+    level: list[Any] = [value]
     for _ in range(most + 1):
         level = [one for one in level if isinstance(one, dict | list | tuple)]
         if not level:
