@@ -43,7 +43,7 @@ def test_the_parent_answers_with_what_its_child_found(place: Place) -> None:
     parent = told.pop("")
     child = told[parent["id"]]
     assert child["id"] == f"{parent['id']}-1-0" and child["answer"] == "dance"
-    assert f"conversation {child['id']} is completed" in done.stderr
+    assert f"research {child['id']} is completed" in done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
