@@ -69,6 +69,10 @@ def family(world: World) -> None:
     stepped(world, claimed(world, CHILD), Submitted(), asks(spawn(wait=True)), due_in=600)
 
 
+def told_of_children(world: World) -> list[str]:
+    return [entry.data["status"] for entry in world.ledger.entries("c1", "0", 0) if entry.type == "child"]
+
+
 def status(world: World, name: str) -> str:
     kept = world.ledger.load(name)
     assert kept is not None
@@ -122,10 +126,12 @@ def test_what_is_kept_of_a_child_outlives_the_turns_of_its_parent(world: World) 
 def test_a_parent_that_answers_takes_its_children_along(world: World) -> None:
     parent, before = thinking(world)
     after, effects = step(before, says("Done."), parent.now)
-    assert world.ledger.commit(parent.fence, after, changes(before, after, effects), None)
+    assert world.ledger.commit(parent.fence, after, changes(before, after, effects), parent.now + 600)
     child = claimed(world)
     assert (child.conversation.id, child.cancel) == (CHILD, True)
     commit_steps(world, child, *found(child))
+    last = claimed(world, "c1")
+    assert commit_steps(world, last, *found(last)).status == "completed"
     assert isinstance(world.ledger.claim(), Nothing)
 
 
@@ -135,8 +141,10 @@ def test_a_child_that_is_no_longer_wanted_is_ended_and_its_parent_goes_on(world:
     assert world.ledger.commit(parent.fence, after, changes(before, after, effects), None)
     child = claimed(world)
     assert (child.conversation.id, child.cancel) == (CHILD, True)
-    told = [entry.data["status"] for entry in world.ledger.entries("c1", "0", 0) if entry.type == "child"]
-    assert told == ["queued", "cancelled"]
+    assert told_of_children(world) == ["queued"]
+    commit_steps(world, child, *found(child))
+    assert told_of_children(world) == ["queued", "cancelled"]
+    assert status(world, "c1") == "running"
 
 
 def test_what_a_child_has_used_that_was_told_to_end_counts_and_its_share_comes_back(world: World) -> None:
@@ -153,9 +161,7 @@ def test_what_a_child_has_used_that_was_told_to_end_counts_and_its_share_comes_b
     left = settled.children[0]
     assert (left.status, left.succeeded, left.given) == ("completed", False, None)
     assert settled.usage.output_tokens == after.usage.output_tokens + 7
-    assert [entry.data["status"] for entry in world.ledger.entries("c1", "0", 0) if entry.type == "child"] == [
-        "queued", "queued", "cancelled", "completed"
-    ]  # fmt: skip
+    assert told_of_children(world) == ["queued", "queued", "completed", "completed"]
 
 
 def test_to_cancel_one_is_to_cancel_all_below_it_at_once(world: World) -> None:
