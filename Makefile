@@ -26,7 +26,7 @@ demo: $(READY) ## one conversation, end to end, on a fleet of its own
 
 LONG := tests/system tests/conformance tests/chaos
 NOBODY := tests/system/test_as_nobody.py
-test: $(READY) ## every test, side by side; as an ordinary user alone, which runs some side by side itself
+test: $(READY) ## every test, side by side; as an ordinary user one by one, for they count against its processes
 	$(BIN)/python -m pytest -n 3 --dist loadfile $(filter-out $(LONG) %__pycache__,$(patsubst %/,%,$(wildcard tests/*/)))
 	$(BIN)/python -m pytest -n 3 --dist loadfile tests/system --ignore $(NOBODY)
 	$(BIN)/python -m pytest -n 3 tests/conformance

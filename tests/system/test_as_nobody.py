@@ -30,7 +30,7 @@ def as_nobody(require: Require, state_dir: Path) -> Iterator[list[str]]:
 
 
 def ended(begin: list[str], home: Path, folder: str, chosen: str) -> "subprocess.CompletedProcess[str]":
-    options = ["-q", "-n", "3", "-p", "no:cacheprovider", "--basetemp", str(home / "tmp"), "-k", chosen]
+    options = ["-q", "-p", "no:cacheprovider", "--basetemp", str(home / "tmp"), "-k", chosen]
     return subprocess.run(
         [*begin, "-m", "pytest", *options, folder], cwd=nobody.ROOT, capture_output=True, text=True, check=False
     )
