@@ -12,6 +12,7 @@ from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.blobs import Blobs
 from skillfleet_workers.wire.celery import make_celery
 from skillfleet_workers.wire.connection import RedisUrls, SettingsError, worker_name
+from skillfleet_workers.wire.kept import KeptRuns
 from skillfleet_workers.wire.presence import LiveProcess, Presence, Role, live_processes
 from skillfleet_workers.wire.store import ArtifactStore
 
@@ -117,6 +118,7 @@ def make_driver(
         file=ShownFiles(ArtifactStore.of(settings)).read,
         rules=policy_of(settings),
         states=ledger.states,
+        kept=KeptRuns(ledger.client).read,
     )
     return Driver(
         ledger,

@@ -4,7 +4,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import redis
 from kombu.exceptions import OperationalError
@@ -19,6 +19,7 @@ from skillfleet_workers.wire.published import PublishedSkill
 from .catalogs import Catalogs
 from .conversations.activations import first_used
 from .conversations.models import Conversation
+from .conversations.plan_runs import quotes_of, tool_of
 from .conversations.runs import ToolRun
 from .conversations.schedule import Rooms, room_for
 
@@ -80,7 +81,11 @@ class CeleryCalls:
         return {route for worker in self._workers() for route in worker.routes}
 
     def _message(self, conversation: Conversation, run: ToolRun) -> CallMessage:
-        pinned = self._pinned(conversation, run.skill) if run.skill else None
+        pinned, plan = self._pinned(conversation, run.skill) if run.skill else None, conversation.spec.plan
+        of_plan: dict[str, Any] = {}
+        if plan is not None:
+            retries, quotes = tool_of(plan, run).retry_policy.max_retries, quotes_of(conversation, plan, run)
+            of_plan = {"retries": retries, "quotes": quotes, "keeps": True}
         return CallMessage(
             ref=run.ref,
             request=run.request,
@@ -90,6 +95,7 @@ class CeleryCalls:
             digest=pinned.digest if pinned else "",
             governing=conversation.governing,
             files=conversation.spec.files,
+            **of_plan,
         )
 
     def _pinned(self, conversation: Conversation, name: str) -> PublishedSkill | UsedSkill | None:

@@ -12,6 +12,7 @@ from .conversations.messages import Message
 from .conversations.models import Conversation
 from .conversations.moves import CallModel, Effect, RunTool, TakeMail
 from .conversations.persons import Asked
+from .conversations.plan_runs import SKIPPED
 from .conversations.runs import ToolRun
 from .errors import BadRequestError
 from .subagents.models import ChildRun
@@ -199,7 +200,7 @@ def _child_ended(child: ChildRun) -> Told:
 def _by_engine(run: ToolRun) -> bool:
     """Answered before it was sent, given up as lost, or cancelled: no worker tells of it."""
     answered = run.status == "succeeded" and not run.sends
-    return answered or (run.status in ("tool_error", "lost", "cancelled") and not run.worker)
+    return answered or (run.status in ("tool_error", "lost", "cancelled", SKIPPED) and not run.worker)
 
 
 def _decided(run: ToolRun, added: tuple[Message, ...]) -> Told:

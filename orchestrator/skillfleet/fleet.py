@@ -27,8 +27,10 @@ from .history.records import SkillExecution
 from .local.access import Access
 from .mailing import Mailing
 from .outage import Outages
+from .plans.models import ExecutionResult
 from .recorder import recorded
 from .remembering import Remembering
+from .running_plans import GivenPlan, PlanOptions, RunningPlans
 from .running_skills import RunningSkills, SkillOptions
 from .saving import SavedFile, save
 from .settings import OrchestratorSettings
@@ -40,7 +42,7 @@ FLEET_GONE_S = 30.0
 log = logging.getLogger(__name__)
 
 
-class Fleet(Submitting, Decisions, Mailing, Agents, RunningSkills, Remembering):
+class Fleet(Submitting, Decisions, Mailing, Agents, RunningSkills, RunningPlans, Remembering):
     """Use it as a context manager, on the main thread:
 
         with Fleet() as fleet:
@@ -126,6 +128,12 @@ class Fleet(Submitting, Decisions, Mailing, Agents, RunningSkills, Remembering):
         conversation_id = self.submit_skill(skill, params, detach=detach, **options)
         self.result(conversation_id)
         return self.skill_execution(conversation_id)
+
+    def run_plan(self, plan: GivenPlan, *, detach: bool = False, **options: Unpack[PlanOptions]) -> ExecutionResult:
+        """What the plan has come to; waits for its end. Raises: as `submit_plan`, and `result`."""
+        conversation_id = self.submit_plan(plan, detach=detach, **options)
+        self.result(conversation_id)
+        return self.plan_result(conversation_id)
 
     def transcript(self, conversation_id: str) -> Conversation:
         return self._load(conversation_id)

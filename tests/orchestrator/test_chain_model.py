@@ -10,10 +10,10 @@ from skillfleet.conversations.outputs import Executions, no_executions
 from skillfleet.llm.base import ModelReply, ModelRequest
 from skillfleet.llm.chain import ChainModel
 from skillfleet.subagents.models import AgentSpec, ChainStep
-from skillfleet.subagents.step_results import MAX_OUTPUT_CHARS, output_of
 from skillfleet_workers.wire.contract import CallRef, ToolError
 from skillfleet_workers.wire.execution import ScriptExecution
 from skillfleet_workers.wire.shown import SHOWN_LIMIT_CHARS, shown_to_model
+from skillfleet_workers.wire.tool_output import MAX_OUTPUT_CHARS, output_in
 
 
 def step(skill: str, *after: str, **more: Any) -> ChainStep:
@@ -159,10 +159,10 @@ def test_in_its_last_turn_it_answers_with_what_has_come() -> None:
 
 
 def test_an_output_is_its_json_object_else_its_text() -> None:
-    assert output_of('{"a": [1, null]}') == {"a": [1, None]}
+    assert output_in('{"a": [1, null]}') == {"a": [1, None]}
     for text in ("", "80%\n", "[1]", "3", '{"a": NaN}', '{"a": "\\ud800"}', "{" * 100_000):
-        assert output_of(text) == {"stdout": text}
+        assert output_in(text) == {"stdout": text}
     deep = '{"a": ' * 300 + "0" + "}" * 300
-    assert output_of(deep) == {"stdout": deep}
-    assert output_of("ignored", {"b": 2}) == {"b": 2}
-    assert output_of("x" * (MAX_OUTPUT_CHARS + 1)) == {"stdout": "x" * MAX_OUTPUT_CHARS, "truncated": True}
+    assert output_in(deep) == {"stdout": deep}
+    assert output_in("ignored", {"b": 2}) == {"b": 2}
+    assert output_in("x" * (MAX_OUTPUT_CHARS + 1)) == {"stdout": "x" * MAX_OUTPUT_CHARS, "truncated": True}

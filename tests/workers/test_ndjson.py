@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from skillfleet_workers.runtimes.ndjson import MOST_EVENTS, merge, understood
+from skillfleet_workers.runtimes.ndjson import MOST_EVENTS, understood
 from skillfleet_workers.wire.execution import Artifact, ExecutionStatus, ScriptExecution
+from skillfleet_workers.wire.patches import merged
 from skillfleet_workers.wire.plain_json import MOST_DEPTH
 
 NESTED = "[" * MOST_DEPTH + "]" * MOST_DEPTH
@@ -116,7 +117,8 @@ def test_a_run_that_failed_otherwise_stays_so_whatever_its_events_say(
 def test_patches_are_merged_and_what_they_come_to_is_kept() -> None:
     patches = ({"a": {"b": 1, "c": [1, 2]}}, {"a": {"b": None, "c": [3]}, "d": {"e": None}})
     state = of(*(event("state_patch", patch=patch) for patch in patches), DONE).events[-1]
-    assert state == event("state", state={"a": {"c": [3]}, "d": {}})
+    came_to = {"a": {"b": None, "c": [3]}, "d": {"e": None}}
+    assert state == event("state", state={"a": {"c": [3]}, "d": {}}, patches=[came_to])
 
 
 @pytest.mark.parametrize(
@@ -132,7 +134,7 @@ def test_patches_are_merged_and_what_they_come_to_is_kept() -> None:
     ],
 )
 def test_patches_merge_as_rfc_7396_says(target: dict[str, Any], patch: dict[str, Any], result: Any) -> None:
-    assert merge(merge(None, target), patch) == result
+    assert merged([target, patch]) == result
 
 
 def test_assets_are_files_that_were_handed_back_or_lie_in_the_skill() -> None:

@@ -31,6 +31,7 @@ from .wire.blobs import Blobs
 from .wire.calls import CallLedger
 from .wire.celery import make_celery
 from .wire.connection import RedisUrls, worker_name
+from .wire.kept import KeptRuns
 from .wire.keys import FleetKeys, route_queue
 from .wire.presence import LiveProcess, Presence, live_processes
 from .wire.snapshots import Snapshots
@@ -99,7 +100,14 @@ def _wired(settings: WorkerSettings, scratch: Path, queue: str, lone: bool) -> I
             lambda: [one for one in live_processes(client, settings.fleet) if one.serves(queue) and one.name != name],
         )
         runner = CallRunner(
-            ledger, heartbeat, name, terms, Blobs(client, ttl_s), elsewhere=routing.elsewhere, files=shop.files
+            ledger,
+            heartbeat,
+            name,
+            terms,
+            Blobs(client, ttl_s),
+            elsewhere=routing.elsewhere,
+            files=shop.files,
+            kept=KeptRuns(client),
         )
         register_tasks(app, shop.toolbox, runner)
         since = time.time()

@@ -18,6 +18,7 @@ from .call_files import CallFiles
 from .heartbeat import Heartbeat
 from .hooks import Hooks
 from .progress import OutputTeller, Teller
+from .quoted import filled
 from .runtimes.base import RuntimeUnavailableError
 from .terms import Terms, task_terms
 from .tools import Toolbox
@@ -42,6 +43,7 @@ from .wire.contract import (
     ToolError,
 )
 from .wire.execution import ScriptExecution
+from .wire.kept import KeptRuns, kept_run
 from .wire.keys import route_of
 from .wire.shown import call_status, how_lost, output_tail, shown_to_model
 from .wire.store import StoreError
@@ -81,6 +83,7 @@ class CallRunner:
     around: Around = lambda spec, message, context, call: call()
     elsewhere: Elsewhere = lambda _: None
     files: CallFiles | None = None
+    kept: KeptRuns | None = None
 
     def run(self, spec: TaskSpec[Any], tool: Tool, message: CallMessage) -> dict[str, Any]:
         """The result as JSON, for the result backend.
@@ -115,6 +118,8 @@ class CallRunner:
             if lost := how_lost(result):
                 self._hand_back(message.ref, lost)
             else:
+                if self.kept and message.keeps:
+                    self._keep(self.kept, message.ref, result)
                 record = self._record(result, context, (time.monotonic() - started) * 1000)
                 retries = terms.retries if _ran_and_failed(result) else 0
                 self._commit(message.ref, record, retries)
@@ -153,6 +158,11 @@ class CallRunner:
             artifacts=result.artifacts if isinstance(result, ScriptExecution) else (),
         )
 
+    def _keep(self, kept: KeptRuns, ref: CallRef, result: Result) -> None:
+        """Before the ledger knows of the result: calls that quote it are sent as soon as it does."""
+        run = kept_run(result)
+        _patiently(lambda: kept.keep(ref, run))
+
     def _commit(self, ref: CallRef, record: CallResult, retries: int) -> None:
         outcome = _patiently(lambda: self.ledger.commit(ref, record, retries))
         log.info("call %s: %s in %.1f ms%s", ref.task_id, record.status, record.ms, _FATE[outcome])
@@ -164,6 +174,11 @@ class CallRunner:
             # Checked by the orchestrator too; a newer one may send what this worker does not know.
             return ToolError(error="malformed_arguments", message=str(wrong), fix="Call it with other arguments.")
         try:
+            if message.quotes:
+                arguments = self._quoted(message)
+                if isinstance(arguments, ToolError):
+                    return arguments
+                request = request.model_copy(update={"arguments": arguments})
             if self.files and message.files and spec in TAKES_FILES:
                 inputs = self.files.inputs(message.files)
                 if isinstance(inputs, ToolError):
@@ -173,6 +188,12 @@ class CallRunner:
         except (RuntimeUnavailableError, StoreError) as broken:
             log.error("call %s: %s", message.ref.task_id, broken)
             return ScriptExecution(status="lost", error=f"the worker could not run the script: {broken}")
+
+    def _quoted(self, message: CallMessage) -> dict[str, Any] | ToolError:
+        """The arguments with what they quote."""
+        named = {quote.task_id for quote in message.quotes if quote.task_id}
+        kept = self.kept.read(message.ref.conversation_id, named) if self.kept else {}
+        return filled(message.request.get("arguments") or {}, message.quotes, kept)
 
     def _hand_back(self, ref: CallRef, lost: str = "") -> None:
         outcome = _patiently(lambda: self.ledger.hand_back(ref, lost))

@@ -23,8 +23,10 @@ Terms = Callable[[TaskSpec[Any], CallMessage], CallTerms]
 
 
 def task_terms(spec: TaskSpec[Any], message: CallMessage) -> CallTerms:
-    """As the contract says, whatever the skill."""
-    return CallTerms(spec.effects)
+    """As the contract says, whatever the skill; but who sends it with retries says that it may be run again."""
+    if message.retries is None:
+        return CallTerms(spec.effects)
+    return CallTerms("idempotent" if message.retries else spec.effects, message.retries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,9 @@ class SkillTerms:
         if spec.effects != "unsafe" or not isinstance(skill, Skill):
             return task_terms(spec, message)
         effects = skill.effects or self._undeclared(skill)
+        if message.retries is not None:
+            told = task_terms(spec, message)
+            return CallTerms(effects if effects != "unsafe" else told.effects, told.retries)
         repeatable = spec is RUN_SCRIPT and effects != "unsafe"
         return CallTerms(effects, skill.max_retries if repeatable else 0)
 

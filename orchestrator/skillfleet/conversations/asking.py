@@ -22,6 +22,7 @@ from .models import Conversation, ConversationSpec, Rule
 from .moves import DeadlinePassed, Event, ModelFailed, ModelReplied, TimeShort
 from .outputs import Executions, States, no_executions, no_states, outputs_for
 from .pictures import with_newest_images
+from .plan_turns import Kept, no_kept, plan_turn
 from .recorded import Asked
 from .trimming import MOST_TRIMS, as_shown, trimmed_for, trimmed_harder
 
@@ -54,7 +55,7 @@ class Asking:
     """`catalogs` None: nobody tells of skills, and models find them by their tools alone. `budget`: most characters
     of the catalog that a model is shown. `known`: what models take and cost. `executions`: what `read_output` reads.
     `file`: as a ModelRequest has it. `rules`: what the fleet's operator wants to be asked about. `states`: what
-    `list_subagents` reads. Safe to share between threads."""
+    `list_subagents` reads; `kept`: what the calls of plans have brought. Safe to share between threads."""
 
     def __init__(
         self,
@@ -68,8 +69,9 @@ class Asking:
         file: Callable[[str], bytes | None] = no_files,
         rules: tuple[Rule, ...] = (),
         states: States = no_states,
+        kept: Kept = no_kept,
     ) -> None:
-        self._rules, self._states = rules, states
+        self._rules, self._states, self._kept = rules, states, kept
         self._models, self._catalogs, self._clock, self._budget = models, catalogs, clock, budget
         self._known, self._executions, self._file = known or KnownModels.of(None), executions, file
         self._texts: dict[tuple[str, tuple[str, ...] | None], str] = {}
@@ -84,6 +86,9 @@ class Asking:
         return found.id if found else None
 
     def ask(self, conversation: Conversation, now: float, hear: Hear = deaf) -> Event:
+        """Raises redis.RedisError."""
+        if plan := conversation.spec.plan:
+            return plan_turn(conversation, plan, self._snapshot(conversation), self._kept, now)
         spec = conversation.spec.model_copy(update={"model": conversation.model})
         model = self._models(spec)
         if isinstance(model, Problem):
@@ -201,7 +206,7 @@ def _asked(conversation: Conversation, request: ModelRequest, usage: Usage) -> A
 
 def unpriced(spec: ConversationSpec, facts: ModelFacts) -> Problem | None:
     """Why what it costs cannot be held against its limit."""
-    if spec.limits.max_cost is None or spec.script is not None or spec.steps or facts.prices is not None:
+    if spec.limits.max_cost is None or spec.script is not None or not spec.has_model or facts.prices is not None:
         return None
     name = spec.model or "the default model"
     return Problem(

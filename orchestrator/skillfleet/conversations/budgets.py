@@ -56,7 +56,7 @@ def reached(conversation: Conversation) -> Problem | None:
     """The limit that leaves no room for another turn; of tool calls: when there was none for one that was wanted."""
     limits, usage = conversation.spec.limits, conversation.usage.plus(_reserved(conversation.children))
     # What runs without a model ends by itself, and its turns are as many as its steps want.
-    max_turns = None if conversation.spec.steps else limits.max_turns
+    max_turns = limits.max_turns if conversation.spec.has_model else None
     spent: tuple[tuple[str, float, float | None, str], ...] = (
         ("max_turns", conversation.turn, max_turns, "turns"),
         ("max_input_tokens", usage.input_tokens, limits.max_input_tokens, "input tokens"),
@@ -100,7 +100,7 @@ def admitted(conversation: Conversation, runs: Iterable[ToolRun]) -> tuple[ToolR
 def _refusal(conversation: Conversation, run: ToolRun, left: int | None) -> ToolError | None:
     if conversation.closing:
         return LAST_TURN
-    if run.ref.index >= MAX_CALLS_A_TURN:
+    if run.ref.index >= MAX_CALLS_A_TURN and conversation.spec.plan is None:
         return TOO_MANY_CALLS
     return NO_CALLS_LEFT if left is not None and left <= 0 else None
 

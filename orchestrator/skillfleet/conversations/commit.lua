@@ -100,6 +100,7 @@ if terminal(status) then
   if held[16] then end_child(held[16], id, status, redis.call('HGET', KEYS[1], 'outcome')) end
   for _, i in ipairs({1, 2, 3, 5}) do redis.call('EXPIRE', KEYS[i], tonumber(ARGV[7])) end
   redis.call('EXPIRE', live_key(id), LIVE_ENDED_S)
+  redis.call('EXPIRE', kept_key(id), tonumber(ARGV[7]))
   end_mail(id, held[19] or id, ARGV[19], KEYS[7], tonumber(ARGV[7]))
   if held[12] then redis.call('EXPIRE', held[12], tonumber(ARGV[7])) end
   for blob in string.gmatch(held[13] or '', '[^\n]+') do redis.call('EXPIRE', blob, tonumber(ARGV[7])) end

@@ -76,7 +76,7 @@ def _child(
         "activated": inherited(activated),
         "parent_call": "",
         "root": "",
-        "agent": parent.spec.agent if prompt is None and parent.spec.agent and parent.spec.agent.steps else None,
+        "agent": parent.spec.agent if prompt is None and not parent.spec.has_model else None,
         "depth": 0,
         "snapshot": "",
         "idempotency_key": "",

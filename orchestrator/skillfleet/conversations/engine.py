@@ -55,6 +55,7 @@ from .own_calls import own_told, with_begun
 from .parallel import with_sent
 from .parenting import family_told
 from .persons import decided, nobody_answered, standing
+from .plan_runs import with_skipped
 from .recorded import with_divergences
 from .repetition import without_repeated
 from .runs import ToolRun
@@ -72,8 +73,15 @@ def step(conversation: Conversation, event: Event, now: float, parallel: int = P
         return family_told(conversation, event, now)
     moved, effects = _moved(conversation, event, now)
     begun, begins = with_begun(moved, now)
-    sent, sends = with_sent(begun, parallel, now)
-    return sent, [*effects, *begins, *sends]
+    ready, closes = _without_skipped(begun, now)
+    sent, sends = with_sent(ready, parallel, now)
+    return sent, [*effects, *begins, *closes, *sends]
+
+
+def _without_skipped(conversation: Conversation, now: float) -> Moved:
+    """Of a plan: what will never run is in."""
+    moved = with_skipped(conversation)
+    return (moved, []) if moved is conversation or moved.out else close_turn(moved, now)
 
 
 def _moved(conversation: Conversation, event: Event, now: float) -> Moved:

@@ -16,7 +16,7 @@ from .schedule import LEAST_ROOMS, RECOVERY_S, Rooms, lease_s
 MAX_DEAD = 10_000
 """Most dead calls that are listed."""
 
-FORMAT = 4
+FORMAT = 5
 """Of what is stored of a conversation. It is raised with a field that an older orchestrator must not drop: what has a
 higher one than ours is left to the orchestrators that know it."""
 

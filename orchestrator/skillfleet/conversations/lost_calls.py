@@ -6,6 +6,7 @@ from skillfleet_workers.wire.shown import shown_to_model
 from .ending import Moved, replace
 from .models import Conversation
 from .moves import BackoffOver, RunTool, ToolFailed, ToolFinished, ToolHandedBack, ToolLost, ToolUnstarted
+from .plan_runs import tool_of
 from .runs import ToolRun
 from .told_calls import tool_finished, with_worker
 
@@ -48,7 +49,8 @@ def tool_unheard(
         case ToolUnstarted():
             return _send_again(conversation, run, 0, now)
         case ToolFailed():
-            return replace(conversation, _backed_off(run, event.failures, now - conversation.paused_s)), []
+            pause_s = _pause_s(conversation, run, event.failures)
+            return replace(conversation, _backed_off(run, event.failures, now - conversation.paused_s + pause_s)), []
         case ToolHandedBack(effects=told) if (told or run.task.effects) != "unsafe":
             return _send_again(conversation, run, 1, now)
         case ToolLost(effects=told) | ToolHandedBack(effects=told):
@@ -57,11 +59,15 @@ def tool_unheard(
             return _tool_lost(conversation, run.model_copy(update=update), now)
 
 
-def _backed_off(run: ToolRun, failures: int, rested: float) -> ToolRun:
-    """`rested`: now, by the clock that stands while it is paused."""
+def _pause_s(conversation: Conversation, run: ToolRun, failures: int) -> float:
+    if plan := conversation.spec.plan:
+        return tool_of(plan, run).retry_policy.backoff_s(failures)
+    return min(LONGEST_BACKOFF_S, FIRST_BACKOFF_S * 2.0 ** (failures - 1))
+
+
+def _backed_off(run: ToolRun, failures: int, retry_at: float) -> ToolRun:
     ref = run.ref.model_copy(update={"attempt": run.ref.attempt + 1})
-    pause_s = min(LONGEST_BACKOFF_S, FIRST_BACKOFF_S * 2.0 ** (failures - 1))
-    return run.model_copy(update={"ref": ref, "losses": 0, "sends": 0, "retry_at": rested + pause_s})
+    return run.model_copy(update={"ref": ref, "losses": 0, "sends": 0, "failures": failures, "retry_at": retry_at})
 
 
 def _backoff_over(conversation: Conversation, key: str) -> Conversation:

@@ -7,6 +7,7 @@ from pydantic import JsonValue
 from skillfleet_workers.wire.contract import DEFAULT_PRIORITY, DEFAULT_TENANT, Governing, UsedSkill
 from skillfleet_workers.wire.files import StoredFile
 
+from ..plans.models import PlanSpec
 from ..subagents.models import AgentSpec, ChainStep, ChildRun
 from .limits import ConversationModel, Divergence, Limits, Problem, Usage
 from .messages import Message, ToolDefinition
@@ -78,6 +79,15 @@ class ConversationSpec(ConversationModel):
     def steps(self) -> tuple[ChainStep, ...]:
         """What it runs without a model; none: it has one."""
         return self.agent.steps if self.agent else ()
+
+    @property
+    def plan(self) -> PlanSpec | None:
+        """What it executes in place of a model."""
+        return self.agent.plan if self.agent else None
+
+    @property
+    def has_model(self) -> bool:
+        return not self.steps and self.plan is None
 
 
 class Conversation(ConversationModel):
@@ -166,8 +176,12 @@ class Conversation(ConversationModel):
     @property
     def closes_at(self) -> float:
         """From here on there is only time for a last turn, where it runs and has none yet."""
-        closes = self.status == "running" and self.closing is None
-        return self.deadline - self.spec.limits.reserve_s if closes else self.deadline
+        if self.status != "running" or self.closing is not None:
+            return self.deadline
+        closes_at, plan = self.deadline - self.spec.limits.reserve_s, self.spec.plan
+        if plan is None or self.started_at is None:
+            return closes_at
+        return min(closes_at, self.started_at + plan.timeout_s + self.waited_s + self.paused_s)
 
     def time_left(self, now: float) -> float:
         """Seconds of its own until there is only time for a last turn, as if no person were waited for any more."""

@@ -2,6 +2,7 @@
 
 from .models import Conversation
 from .moves import Effect, RunTool
+from .plan_runs import sendable
 
 
 def with_sent(conversation: Conversation, most: int, now: float) -> tuple[Conversation, list[Effect]]:
@@ -9,7 +10,9 @@ def with_sent(conversation: Conversation, most: int, now: float) -> tuple[Conver
     if conversation.status not in ("running", "waiting"):
         return conversation, []
     room = most - sum(run.sends > 0 for run in conversation.out)
-    unsent = conversation.unsent[: max(0, room)]
+    plan = conversation.spec.plan
+    ready = conversation.unsent if plan is None else sendable(conversation, plan)
+    unsent = ready[: max(0, room)]
     if not unsent:
         return conversation, []
     sent = {run.key: run.model_copy(update={"sends": 1, "sent_at": now}) for run in unsent}

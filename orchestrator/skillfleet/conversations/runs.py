@@ -79,7 +79,8 @@ class ToolRun(ConversationModel):
     clock that stands while the conversation is paused, seconds since the epoch); or for the ledger's word.
     `artifacts`: the files that it brought. `refused`: the code of the ToolError that stands in its place where the
     engine would not make it. `retry_at`: its script has failed, and it is sent again then, by a clock that stands
-    while the conversation is paused; until then no worker is to have it. `child_usage`, `child_calls`: where earlier
+    while the conversation is paused; until then no worker is to have it. `failures`: how often its script has failed,
+    and was run again. `child_usage`, `child_calls`: where earlier
     releases kept what is in the conversation's `children` now.
     `shown`, `request` and `governing` are dropped once they stand in the transcript."""
 
@@ -97,6 +98,7 @@ class ToolRun(ConversationModel):
     sent_at: float = 0.0
     route: str = ""
     retry_at: float | None = None
+    failures: int = 0
     losses: int = 0
     effects: Effects | None = None
     said: str = ""

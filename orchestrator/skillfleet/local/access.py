@@ -107,7 +107,7 @@ class Access:
                 "no fleet is running; start one with `skillfleet up`"
                 + ("" if self._settings.redis_url else ", or submit without --detach")
             )
-        for model in {spec.model for spec in specs if not spec.steps}:
+        for model in {spec.model for spec in specs if spec.has_model}:
             if model.startswith(PLAYED) or registered(model):
                 continue
             if isinstance(wrong := choose(model, self._settings), Problem):

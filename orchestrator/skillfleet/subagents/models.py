@@ -10,6 +10,7 @@ from pydantic import Field, JsonValue, field_validator
 from skillfleet_workers.wire.execution import Artifact
 
 from ..conversations.limits import ConversationModel, Limits, Usage
+from ..plans.models import PlanSpec
 
 SPAWN_SUBAGENT = "spawn_subagent"
 """The tool."""
@@ -47,13 +48,15 @@ class ChainStep(ConversationModel):
 class AgentSpec(ConversationModel):
     """What a subagent is, besides its conversation. `skill`: the one that it was assigned, without a model of its
     own: then `steps` says what is run, in an order in which each comes after those that it needs; `version`: the
-    skill's, empty: not known; `params`: for the skill, as they were given."""
+    skill's, empty: not known; `params`: for the skill, as they were given. `plan`: what it executes, in place of a
+    model."""
 
     name: str = Field(default="", max_length=MAX_NAME_CHARS)
     skill: str = ""
     version: str = ""
     params: dict[str, JsonValue] = Field(default_factory=dict)
     steps: tuple[ChainStep, ...] = ()
+    plan: PlanSpec | None = None
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
 
     @field_validator("metadata")

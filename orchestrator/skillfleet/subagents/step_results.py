@@ -9,15 +9,13 @@ from skillfleet_workers.wire.contract import CallRef
 from skillfleet_workers.wire.execution import ScriptExecution
 from skillfleet_workers.wire.plain_json import parsed
 from skillfleet_workers.wire.shown import short
+from skillfleet_workers.wire.tool_output import output_in
 
 from ..conversations.outputs import Executions
 from ..conversations.trimming import CUT
 
 LAST_ATTEMPT = 18
 """A call has so many at most: six runs, each started three times."""
-
-MAX_OUTPUT_CHARS = 1_000_000
-"""Of one step: its answer, and what later steps are given of it, are kept with the conversation."""
 
 TOLD_CHARS = 300
 
@@ -44,17 +42,7 @@ def step_result(shown: str, ref: dict[str, Any], executions: Executions) -> Step
         told = _told(execution)
     if told.get("status") != "succeeded":
         return StepResult(why=_why(told))
-    return StepResult(output_of(str(told.get("stdout", "")), told.get("result")))
-
-
-def output_of(stdout: str, result: Any = None) -> dict[str, JsonValue]:
-    """The JSON object that it wrote, else the text."""
-    if isinstance(result, dict):
-        return result
-    if len(stdout) > MAX_OUTPUT_CHARS:
-        return {"stdout": stdout[:MAX_OUTPUT_CHARS], "truncated": True}
-    found = _object(stdout)
-    return {"stdout": stdout} if found is None else found
+    return StepResult(output_in(str(told.get("stdout", "")), told.get("result")))
 
 
 def _told(run: ScriptExecution) -> dict[str, Any]:

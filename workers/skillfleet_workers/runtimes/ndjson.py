@@ -6,8 +6,10 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from ..wire.execution import ScriptExecution
+from ..wire.patches import Composed, merged
 from ..wire.plain_json import MOST_DEPTH, deeper, strict
 from ..wire.shown import short
+from ..wire.tool_output import STATE_EVENT
 
 PROTOCOL_VERSION = "0"
 MOST_EVENTS = 2_000
@@ -34,9 +36,9 @@ class _ViolationError(Exception):
 def understood(run: ScriptExecution, in_skill: Callable[[str], bool]) -> ScriptExecution:
     """`run` with its events, and the status that they give it. `in_skill`: is there such a file in the skill?
 
-    Where patches were sent, a last event of type `state` holds what they come to. Of more than MOST_EVENTS the first
-    ones are kept, then one of type `truncated` tells how many are missing; `done` is kept whatever came before. A run
-    that did not end with 0 has failed whatever its events say.
+    Where patches were sent, a last event of type STATE_EVENT holds what they come to. Of more than MOST_EVENTS the
+    first ones are kept, then one of type `truncated` tells how many are missing; `done` is kept whatever came before.
+    A run that did not end with 0 has failed whatever its events say.
     """
     told, violation = _heard(run, in_skill)
     update: dict[str, Any] = {"events": tuple(told.events())}
@@ -51,7 +53,7 @@ class _Told:
 
     kept: list[Event] = field(default_factory=list)
     left_out: int = 0
-    state: Event | None = None
+    patches: Composed = field(default_factory=Composed)
     done: Event | None = None
 
     def hear(self, event: Event) -> None:
@@ -59,7 +61,7 @@ class _Told:
             self.done = event
             return
         if event["type"] == "state_patch":
-            self.state = merge(self.state, event["patch"])
+            self.patches.add(event["patch"])
         if len(self.kept) < MOST_EVENTS:
             self.kept.append(event)
         else:
@@ -71,23 +73,10 @@ class _Told:
             yield {"version": PROTOCOL_VERSION, "type": "truncated", "events": self.left_out}
         if self.done is not None:
             yield self.done
-        if self.state is not None:
-            yield {"version": PROTOCOL_VERSION, "type": "state", "state": self.state}
-
-
-def merge(state: Event | None, patch: Event) -> Event:
-    """RFC 7396. `state` is changed in place, as copies for many patches would take minutes; what of it may change is
-    no part of any patch."""
-    merged = {} if state is None else state
-    for name, value in patch.items():
-        if value is None:
-            merged.pop(name, None)
-        elif isinstance(value, dict):
-            inner = merged.get(name)
-            merged[name] = merge(inner if isinstance(inner, dict) else None, value)
-        else:
-            merged[name] = value
-    return merged
+        if patches := self.patches.patches:
+            state = merged(patches)
+            more = {} if patches == [state] else {"patches": patches}
+            yield {"version": PROTOCOL_VERSION, "type": STATE_EVENT, "state": state, **more}
 
 
 def _verdict(done: Event) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from .execution import ScriptExecution
 from .files import StoredFile
+from .quotes import Quote
 
 READ_LIMIT_BYTES = 32_768
 """Most bytes of a document that one read returns; the rest is read on with `offset`."""
@@ -275,7 +276,9 @@ class CallMessage(WireModel):
     `references`: fields of the request that travel by reference, each with its key. `snapshot`: the id of the
     Snapshot that the conversation keeps to; `digest` of the request's skill in it, or, where it came later, as it was
     used first; empty: whatever there is now. `governing`: the skill whose hooks run around the call.
-    `files`: what was handed in with the conversation, for its scripts."""
+    `files`: what was handed in with the conversation, for its scripts. `retries`: how many failures of its script are
+    followed by a new attempt, None: as its skill says. `quotes`: what its arguments quote of earlier calls; `keeps`:
+    what it brings is kept, for calls that quote it."""
 
     ref: CallRef
     request: dict[str, Any]
@@ -286,3 +289,6 @@ class CallMessage(WireModel):
     digest: str = ""
     governing: Governing | None = None
     files: tuple[StoredFile, ...] = ()
+    retries: int | None = None
+    quotes: tuple[Quote, ...] = ()
+    keeps: bool = False

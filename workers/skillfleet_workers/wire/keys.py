@@ -68,6 +68,11 @@ def blob(conversation_id: str, digest: str) -> str:
     return f"{PREFIX}:{{{conversation_id}}}:blob:{digest}"
 
 
+def kept(conversation_id: str) -> str:
+    """Hash: of the attempts at the calls of a plan, by CallRef.task_id: JSON of a KeptRun."""
+    return f"{PREFIX}:{{{conversation_id}}}:kept"
+
+
 def snapshot(snapshot_id: str) -> str:
     """String: JSON of a Snapshot of skills, under its hash."""
     return f"{PREFIX}:snapshot:{snapshot_id}"

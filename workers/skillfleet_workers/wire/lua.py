@@ -10,7 +10,7 @@ from . import keys
 from .contract import DEFAULT_PRIORITY, DEFAULT_TENANT
 
 _SHARED = ("clock", "fair", "ready", "places", "mail", "children")
-_KEYS = (keys.state, keys.calls, keys.events, keys.live, keys.mailbox, keys.topics, keys.requests)
+_KEYS = (keys.state, keys.calls, keys.events, keys.live, keys.mailbox, keys.topics, keys.requests, keys.kept)
 _CONSTANTS = {
     name: getattr(keys, name)
     for name in (

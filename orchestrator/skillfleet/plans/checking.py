@@ -1,0 +1,138 @@
+"""A plan that a person or a model has written: a PlanJson, or everything that is wrong with it (pure)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from skillfleet_workers.wire.plain_json import parsed, written
+from skillfleet_workers.wire.versions import split
+
+from .graph import ancestors, cycle, needs_of
+from .models import PlanJson, ToolInvocation
+from .paths import tool_path
+from .quotes import quotes
+
+MAX_PLAN_BYTES = 4_000_000
+MAX_SHOWN = 20
+"""So many things that are wrong are told to whoever cannot page."""
+
+_CYCLE = "these tools need each other, in a circle: "
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """`place`: in the plan, as `tools[2].dependencies[0]`; empty: all of it."""
+
+    place: str
+    message: str
+    circular: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" if self.place else self.message
+
+
+def read_plan(given: str | bytes | Mapping[str, Any]) -> PlanJson | tuple[Wrong, ...]:
+    """`given`: JSON, or what JSON comes to."""
+    try:
+        data = parsed(_text(given)) if isinstance(given, str | bytes) else dict(given)
+        size = len(given) if isinstance(given, str | bytes) else len(written(data))
+    except (ValueError, RecursionError) as wrong:
+        return (Wrong("", f"it is not JSON: {wrong}"),)
+    if not isinstance(data, dict):
+        return (Wrong("", "it is not a JSON object"),)
+    if size > MAX_PLAN_BYTES:
+        return (Wrong("", f"it is longer than {MAX_PLAN_BYTES} bytes; let tools read files in place of long inputs"),)
+    try:
+        plan = PlanJson.model_validate_json(written(data), strict=True, extra="forbid", by_alias=True, by_name=False)
+    except ValidationError as wrong:
+        return tuple(Wrong(_place(one["loc"]), _said(one)) for one in _errors(wrong, data))
+    return tuple(_misfits(plan)) or plan
+
+
+def told(wrong: Sequence[Wrong]) -> str:
+    """All of it in one sentence, as far as there is room."""
+    more = f"; and {len(wrong) - MAX_SHOWN} more" if len(wrong) > MAX_SHOWN else ""
+    return "; ".join(map(str, wrong[:MAX_SHOWN])) + more
+
+
+def _errors(wrong: ValidationError, data: dict[str, Any]) -> list[Any]:
+    """A list whose parts are all wrong counts as empty, too: that tells nothing."""
+    errors = wrong.errors(include_url=False)
+    return [one for one in errors if not (one["type"] == "too_short" and one["loc"] == ("tools",) and data["tools"])]
+
+
+def _text(given: str | bytes) -> str:
+    return given if isinstance(given, str) else given.decode()
+
+
+def _misfits(plan: PlanJson) -> Iterator[Wrong]:
+    first: dict[str, int] = {}
+    for index, tool in enumerate(plan.tools):
+        if (before := first.setdefault(tool.tool_id, index)) != index:
+            yield Wrong(f"tools[{index}].toolId", f"{tool.tool_id!r} is the id of tools[{before}] already")
+        yield from _wrong_path(plan, tool, f"tools[{index}].toolPath")
+    duplicates = len(first) < len(plan.tools)
+    unknown = list(_wrong_dependencies(plan.tools, first.keys()))
+    yield from unknown
+    needs = needs_of(plan.tools)
+    if duplicates or unknown:
+        return
+    if circle := cycle(needs):
+        place = f"tools[{first[circle[0]]}].dependencies"
+        yield Wrong(place, _CYCLE + " -> ".join(circle), circular=True)
+        return
+    come_before = ancestors(needs)
+    for index, tool in enumerate(plan.tools):
+        yield from _wrong_quotes(tool, f"tools[{index}].input", come_before[tool.tool_id], first.keys())
+
+
+def _wrong_path(plan: PlanJson, tool: ToolInvocation, place: str) -> Iterator[Wrong]:
+    path = tool_path(tool.tool_path)
+    if isinstance(path, str):
+        yield Wrong(place, path)
+    elif {path.skill, split(path.skill)[0]} & set(plan.disabled_skills):
+        yield Wrong(place, f"the skill {path.skill!r} is one of disabledSkills")
+
+
+def _wrong_dependencies(tools: Sequence[ToolInvocation], known: Any) -> Iterator[Wrong]:
+    for index, tool in enumerate(tools):
+        for at, needed in enumerate(tool.dependencies):
+            place = f"tools[{index}].dependencies[{at}]"
+            if needed == tool.tool_id:
+                yield Wrong(place, f"{needed!r} can't depend on itself", circular=True)
+            elif needed not in known:
+                yield Wrong(place, f"there is no tool {needed!r} in the plan")
+            elif needed in tool.dependencies[:at]:
+                yield Wrong(place, f"{needed!r} is named twice")
+
+
+def _wrong_quotes(tool: ToolInvocation, place: str, before: frozenset[str], known: Any) -> Iterator[Wrong]:
+    for quote in quotes(dict(tool.input)):
+        at = _place(quote.place, place)
+        if quote.wrong:
+            yield Wrong(at, quote.wrong)
+        elif quote.tool_id not in known:
+            yield Wrong(at, f"there is no tool {quote.tool_id!r} in the plan")
+        elif quote.tool_id not in before:
+            yield Wrong(at, f"{quote.tool_id!r} need not have run by then; name it in dependencies")
+
+
+def _place(path: Sequence[str | int], begin: str = "") -> str:
+    place = begin
+    for step in path:
+        if isinstance(step, int):
+            place += f"[{step}]"
+        else:
+            place += f".{step}" if place else step
+    return place
+
+
+def _said(error: Any) -> str:
+    kind, message = error["type"], str(error["msg"])
+    if kind == "extra_forbidden":
+        return "there is no such key in a plan"
+    if kind == "missing":
+        return "is missing"
+    return message[:1].lower() + message[1:]

@@ -1,0 +1,120 @@
+"""Executing plans: a part of the Fleet."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+from skillfleet_workers.wire.contract import RUN_SCRIPT
+from skillfleet_workers.wire.kept import KeptRuns
+from skillfleet_workers.wire.published import Snapshot
+
+from .catalogs import Catalogs
+from .conversations.limits import DEFAULT_TIMEOUT_SECONDS
+from .conversations.messages import Message
+from .conversations.models import ConversationSpec
+from .conversations.plan_turns import result_of
+from .errors import BadRequestError
+from .opened import Opened
+from .plans.checking import Wrong, read_plan, told
+from .plans.eligible import unrunnable
+from .plans.models import MAX_TIMEOUT_S, PLAN_TIMEOUT_S, TOOL_TIMEOUT_S, ExecutionResult, PlanJson, PlanSpec
+from .subagents.models import AgentSpec
+from .submission import Submission
+from .tools.definitions import definition
+
+GivenPlan = PlanJson | Mapping[str, Any] | str | Path
+"""A plan, what its JSON comes to, its JSON, or the file that holds it."""
+
+
+class PlanOptions(TypedDict, total=False):
+    """`timeout`: of the plan, seconds from when it begins (60); `tool_timeout`: of each run of a tool (30). `skills`:
+    the only ones that it may use. `rules`, `person_timeout`, `tenant`, `priority`, `idempotency_key`: as `submit` has
+    them."""
+
+    timeout: float | None
+    tool_timeout: int | None
+    skills: Sequence[str] | None
+    rules: Sequence[str]
+    person_timeout: float | None
+    tenant: str | None
+    priority: int | None
+    idempotency_key: str | None
+
+
+class RunningPlans(Opened):
+    def submit_plan(self, plan: GivenPlan, *, detach: bool = False, **options: Unpack[PlanOptions]) -> str:
+        """Queue the execution of a plan; the id of its conversation. The plan is checked first, against the skills of
+        the fleet, too. `detach`: only on a fleet that runs already.
+
+        Raises:
+            BadRequestError: the plan does not fit (each place is told), or an option is out of range.
+            NoFleetError: no fleet is running, and none may be started; or no worker tells of its skills.
+        """
+        read = read_given(plan)
+        if isinstance(read, tuple):
+            raise BadRequestError(f"the plan does not fit: {told(read)}")
+        given: dict[str, Any] = {**options, "prompt": f"Execute the plan {read.request_id}."}
+        times = given.pop("timeout", None), given.pop("tool_timeout", None)
+        given["skills"], given["rules"] = tuple(options.get("skills") or ()) or None, tuple(options.get("rules", ()))
+        planned = plan_spec(read, *times)
+        asked = Submission.of(given).spec()
+        snapshot = self._access.skills(detach=detach)
+        if wrong := tuple(unrunnable(read, snapshot, asked.skills)):
+            raise BadRequestError(f"the plan does not fit: {told(wrong)}")
+        spec = _executing(asked, planned, snapshot)
+        return self._access.serving(spec, detach=detach).submit(spec)[0].id
+
+    def plan_result(self, conversation_id: str) -> ExecutionResult:
+        """What the plan has come to by now, with all that its tools have brought.
+
+        Raises:
+            BadRequestError: the conversation executes no plan.
+        """
+        conversation = self._load(conversation_id)
+        plan = conversation.spec.plan
+        if plan is None:
+            raise BadRequestError(f"{conversation_id} executes no plan")
+        client, ttl_s = self._access.ledger.client, self.settings.result_ttl_hours * 3600
+        snapshot = Catalogs(client, ttl_s, list).read(conversation.snapshot)
+        return result_of(conversation, plan, snapshot, KeptRuns(client).read, time.time())
+
+
+def read_given(plan: GivenPlan) -> PlanJson | tuple[Wrong, ...]:
+    """
+    Raises:
+        BadRequestError: the file cannot be read.
+    """
+    if isinstance(plan, PlanJson):
+        return read_plan(plan.as_json())
+    if not isinstance(plan, Path):
+        return read_plan(plan)
+    try:
+        return read_plan(plan.read_bytes())
+    except OSError as wrong:
+        raise BadRequestError(f"{plan}: {wrong.strerror}") from None
+
+
+def plan_spec(plan: PlanJson, timeout_s: float | None, tool_timeout_s: int | None) -> PlanSpec:
+    """Raises: BadRequestError"""
+    timeout_s = PLAN_TIMEOUT_S if timeout_s is None else timeout_s
+    tool_timeout_s = TOOL_TIMEOUT_S if tool_timeout_s is None else tool_timeout_s
+    if not 0 < timeout_s <= MAX_TIMEOUT_S - DEFAULT_TIMEOUT_SECONDS:
+        raise BadRequestError("--timeout: needs more than 0 seconds, and less than a week")
+    if not 1 <= tool_timeout_s <= 3600:
+        raise BadRequestError("--tool-timeout: needs 1 to 3600 seconds")
+    return PlanSpec(plan=plan, tool_timeout_s=tool_timeout_s, timeout_s=timeout_s)
+
+
+def _executing(asked: ConversationSpec, plan: PlanSpec, snapshot: Snapshot) -> ConversationSpec:
+    """It may wait for its turn as long as any conversation."""
+    limits = asked.limits.model_copy(update={"timeout_s": plan.timeout_s + DEFAULT_TIMEOUT_SECONDS})
+    update = {
+        "agent": AgentSpec(plan=plan),
+        "snapshot": snapshot.id,
+        "limits": limits,
+        "tools": (definition(RUN_SCRIPT),),
+        "opening": (Message(role="user", content=asked.opening[-1].content),),
+        "model": "",
+    }
+    return asked.model_copy(update=update)
