@@ -17,7 +17,7 @@ from .conversations.runs import ToolRun
 from .errors import BadRequestError
 from .subagents.models import ChildRun
 from .subagents.told import told_of_own
-from .tools.own import OWN_TOOLS
+from .tools.own import EXECUTE_PLAN, OWN_TOOLS
 
 EventType = Literal[
     "submitted", "message", "turn", "call", "asked", "decided", "started", "failed", "returned", "lost", "result",
@@ -206,7 +206,8 @@ def _by_engine(run: ToolRun) -> bool:
 def _decided(run: ToolRun, added: tuple[Message, ...]) -> Told:
     answers = (message.content for message in added if message.tool_call_id == run.tool_call_id)
     shown = run.shown or next(answers, None) or "{}"
-    tail = shown if run.status == "succeeded" else json.loads(shown).get("message", "")
+    of_plan = run.name == EXECUTE_PLAN.tool
+    tail = shown if run.status == "succeeded" or of_plan else json.loads(shown).get("message", "")
     tail = told_of_own(run.name, tail) if run.name in OWN_TOOLS else tail
     return "result", json.dumps({"key": run.key, "name": run.name, "status": run.status, "tail": tail})
 

@@ -15,13 +15,17 @@ from .conversations.messages import Message
 from .conversations.models import ConversationSpec
 from .conversations.plan_turns import result_of
 from .errors import BadRequestError
+from .handed import read_handed
+from .handing_in import hand_in
 from .opened import Opened
 from .plans.checking import Wrong, read_plan, told
 from .plans.eligible import unrunnable
 from .plans.models import MAX_TIMEOUT_S, PLAN_TIMEOUT_S, TOOL_TIMEOUT_S, ExecutionResult, PlanJson, PlanSpec
 from .subagents.models import AgentSpec
 from .submission import Submission
+from .submitting import Options
 from .tools.definitions import definition
+from .tools.own import EXECUTE_PLAN
 
 GivenPlan = PlanJson | Mapping[str, Any] | str | Path
 """A plan, what its JSON comes to, its JSON, or the file that holds it."""
@@ -64,6 +68,29 @@ class RunningPlans(Opened):
             raise BadRequestError(f"the plan does not fit: {told(wrong)}")
         spec = _executing(asked, planned, snapshot)
         return self._access.serving(spec, detach=detach).submit(spec)[0].id
+
+    def submit_planning(self, prompt: str, *, detach: bool = False, **options: Unpack[Options]) -> str:
+        """Queue a prompt for which the model writes a plan out of the fleet's skills, which is executed; where it
+        fails another one, without the skills that have failed; the id of the conversation. `options`: as `submit` has
+        them.
+
+        Raises: as `submit`.
+        """
+        given: dict[str, Any] = {"prompt": prompt, **options, "planning": True}
+        given["skills"], given["rules"] = tuple(options.get("skills") or ()) or None, tuple(options.get("rules", ()))
+        asked = Submission.of(read_handed(given))
+        spec = asked.spec()
+        serving = self._access.serving(spec, detach=detach)
+        hand_in(self.settings, asked.handed)
+        return serving.submit(spec)[0].id
+
+    def plan_attempts(self, conversation_id: str) -> tuple[str, ...]:
+        """The ids of the conversations that execute plans for this one, the oldest first; of one that executes a plan
+        its own."""
+        conversation = self._load(conversation_id)
+        if conversation.spec.plan is not None:
+            return (conversation_id,)
+        return tuple(run.child for run in conversation.runs if run.child and run.name == EXECUTE_PLAN.tool)
 
     def plan_result(self, conversation_id: str) -> ExecutionResult:
         """What the plan has come to by now, with all that its tools have brought.

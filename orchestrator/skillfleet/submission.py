@@ -10,13 +10,14 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from skillfleet_workers.wire.contract import DEFAULT_PRIORITY, DEFAULT_TENANT
 
 from .conversations.limits import Limits, Problem
+from .conversations.messages import Message
 from .conversations.models import ConversationSpec
 from .errors import BadRequestError
-from .handed import HandedFile, together
+from .handed import HandedFile, Together, together
 from .llm.prompts import opening, prompted
 from .played import as_recorded, schema_of, script_for, script_of
 from .tools.definitions import all_definitions, definition
-from .tools.own import ASK_USER, MESSAGING, SPAWNING, OwnTool
+from .tools.own import ASK_USER, EXECUTE_PLAN, MESSAGING, SPAWNING, OwnTool
 from .tools.permission import read_rule
 
 MAX_KEY_CHARS = 200
@@ -90,7 +91,8 @@ class Submission(BaseModel):
     `record`: so that it can be recorded. `images`: for the model, and for scripts; `files`: for scripts; as
     `read_handed` has checked them. `rules`: what a person is asked about, each as VERDICT:TOOL[@SKILL]; the last that
     fits a call decides. `ask_user`: the model may ask questions. `person_timeout`: seconds for which it waits for a
-    person at most. `subagents`: it may begin some, `max_children` of them at once, and they may exchange messages."""
+    person at most. `subagents`: it may begin some, `max_children` of them at once, and they may exchange messages.
+    `plans`: it may execute plans; `planning`: it does nothing else, until one succeeds."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -106,6 +108,8 @@ class Submission(BaseModel):
     max_cost: float | None = None
     max_children: int | None = None
     subagents: bool = False
+    plans: bool = False
+    planning: bool = False
     idempotency_key: Annotated[str, BeforeValidator(_key)] | None = None
     tenant: Annotated[str, BeforeValidator(_tenant)] | None = None
     priority: Annotated[int, Field(ge=1, le=10)] | None = None
@@ -124,7 +128,8 @@ class Submission(BaseModel):
     @property
     def _further_tools(self) -> tuple[OwnTool, ...]:
         asking = (ASK_USER,) if self.ask_user else ()
-        return (*asking, *SPAWNING, *MESSAGING) if self.subagents else asking
+        plans = (EXECUTE_PLAN,) if self.plans or self.planning else ()
+        return (*asking, *plans, *SPAWNING, *MESSAGING) if self.subagents else (*asking, *plans)
 
     @classmethod
     def of(cls, given: dict[str, Any], *, goes_on: bool = False) -> Self:
@@ -160,17 +165,11 @@ class Submission(BaseModel):
             id=name,
             model=self.model,
             script=script_for(name, self.model),
-            opening=opening(
-                self.prompt,
-                self.system,
-                handed.new,
-                handed.shown,
-                may_ask=self.ask_user,
-                subagents=self.subagents,
-            ),
+            opening=self._opening(handed),
             files=handed.all,
             tools=(*all_definitions(), *map(definition, self._further_tools)),
             subagents=self.subagents,
+            planning=self.planning,
             rules=tuple(map(read_rule, self.rules)),
             skills=self.skills or None,
             limits=self.limits(Limits()),
@@ -179,6 +178,14 @@ class Submission(BaseModel):
             idempotency_key=self.idempotency_key or "",
             tenant=self.tenant or DEFAULT_TENANT,
             priority=self.priority or DEFAULT_PRIORITY,
+        )
+
+    def _opening(self, handed: Together) -> tuple[Message, ...]:
+        if self.planning:  # what it is told besides depends on what was tried
+            own = [Message(role="system", content=self.system)] if self.system else []
+            return (*own, prompted(self.prompt, handed.new, handed.shown))
+        return opening(
+            self.prompt, self.system, handed.new, handed.shown, may_ask=self.ask_user, subagents=self.subagents
         )
 
     def onto(self, child: ConversationSpec) -> ConversationSpec:

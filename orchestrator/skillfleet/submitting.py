@@ -26,7 +26,8 @@ class Options(TypedDict, total=False):
     has its `data`. `images`: for the model and for scripts; `files`: for scripts. `rules`: what a person is asked
     about, each as VERDICT:TOOL[@SKILL] (docs/approvals.md). `ask_user`: the model may ask questions;
     `person_timeout`: seconds for which it waits for a person at most. `record`: so that `Fleet.record` can tell it.
-    `subagents`: it may begin subagents, `max_children` of them at once (10), and they may exchange messages.
+    `subagents`: it may begin subagents, `max_children` of them at once (10), and they may exchange messages. `plans`:
+    it may execute plans (docs/plans.md).
 
     `tenant`: for whom ("default"); tenants share the fleet alike. `priority` among the tenant's own: 1, which comes
     first, to 10 (5). `idempotency_key`: the tenant's second submission with the same one gives the id of the first.
@@ -43,6 +44,7 @@ class Options(TypedDict, total=False):
     max_cost: float | None
     max_children: int | None
     subagents: bool
+    plans: bool
     schema: dict[str, Any] | type[BaseModel] | str | None
     images: Sequence[Given]
     files: Sequence[Given]

@@ -24,6 +24,7 @@ from skillfleet_workers.wire.contract import (
 )
 from skillfleet_workers.wire.execution import Artifact, ScriptExecution
 from skillfleet_workers.wire.files import StoredFile
+from skillfleet_workers.wire.kept import KeptRun
 from skillfleet_workers.wire.presence import LiveProcess
 from skillfleet_workers.wire.published import PublishedSkill, Snapshot
 
@@ -43,6 +44,7 @@ WIRE: tuple[type[BaseModel], ...] = (
     CallRef,
     CallMessage,
     CallResult,
+    KeptRun,
     LiveProcess,
     PublishedSkill,
     Snapshot,

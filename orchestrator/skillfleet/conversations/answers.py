@@ -105,11 +105,15 @@ def _told(found: Unfit) -> str:
 
 def _parsed(content: str) -> tuple[str, JsonValue]:
     """Raises: ValueError, RecursionError"""
+    text = unfenced(content)
+    return text, parsed(text)
+
+
+def unfenced(content: str) -> str:
+    """The one block of code that stands in words; else all of it."""
     text = content.strip()
     fenced = _FENCED.findall(text)
-    if len(fenced) == 1 and not text.startswith(("{", "[")):
-        text = fenced[0].strip()
-    return text, parsed(text)
+    return fenced[0].strip() if len(fenced) == 1 and not text.startswith(("{", "[")) else text
 
 
 def _references(schema: object) -> Iterator[str]:

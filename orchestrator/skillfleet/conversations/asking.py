@@ -23,6 +23,7 @@ from .moves import DeadlinePassed, Event, ModelFailed, ModelReplied, TimeShort
 from .outputs import Executions, States, no_executions, no_states, outputs_for
 from .pictures import with_newest_images
 from .plan_turns import Kept, no_kept, plan_turn
+from .planning import answer_of, as_call, asked_to_plan
 from .recorded import Asked
 from .trimming import MOST_TRIMS, as_shown, trimmed_for, trimmed_harder
 
@@ -89,6 +90,8 @@ class Asking:
         """Raises redis.RedisError."""
         if plan := conversation.spec.plan:
             return plan_turn(conversation, plan, self._snapshot(conversation), self._kept, now)
+        if conversation.spec.planning and (ended := answer_of(conversation)):
+            return ModelReplied(ended[0], snapshot=self._snapshot(conversation), problem=ended[1])
         spec = conversation.spec.model_copy(update={"model": conversation.model})
         model = self._models(spec)
         if isinstance(model, Problem):
@@ -97,21 +100,24 @@ class Asking:
         if problem := unpriced(spec, facts):
             return ModelFailed(_told_with_skill(problem, conversation))
         snapshot = self._snapshot(conversation)
-        catalog = self._catalog(conversation, snapshot)
+        catalog, shown = self._catalog(conversation, snapshot), conversation
+        if spec.planning:
+            catalog, shown = "", asked_to_plan(conversation, snapshot, self._budget)
         started = self._clock()
         left_s = conversation.closes_at - now
-        shown, request, answer = self._fitting(model, conversation, catalog, left_s, facts, hear)
+        shown, request, answer = self._fitting(model, shown, catalog, left_s, facts, hear)
         now += self._clock() - started
         if now >= conversation.deadline:
             return DeadlinePassed()
         if isinstance(answer, ModelReply):
             usage = _priced(answer.usage, facts)
+            said = as_call(conversation, answer.message) if spec.planning else answer.message
             return ModelReplied(
-                answer.message,
+                said,
                 usage,
                 snapshot,
                 trimmed=shown.trimmed,
-                outputs=outputs_for(answer.message, shown, self._executions, self._states),
+                outputs=outputs_for(said, shown, self._executions, self._states),
                 rules=self._rules,
                 divergences=answer.divergences,
                 asked=_asked(conversation, request, usage) if spec.record else None,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from skillfleet_workers.wire.contract import ACTIVATE, ToolError
 
-from ..subagents.models import SPAWN_SUBAGENT, ChildRun
+from ..subagents.models import PLAN_TOOL, SPAWN_SUBAGENT, ChildRun
 from .limits import LEAST_TIMEOUT_S, Limits, Problem, Usage
 from .messages import Message
 from .models import Conversation
@@ -189,8 +189,8 @@ def time_of_child(parent: Conversation, now: float) -> float:
 
 def _sharers(parent: Conversation) -> int:
     turn = [run for run in parent.runs if run.ref.turn == parent.turn and _made(run)]
-    spawns = [run for run in turn if run.own and run.name == SPAWN_SUBAGENT]
-    goes_on = any(not run.request.get("wait", True) for run in spawns)
+    spawns = [run for run in turn if run.own and run.name in (SPAWN_SUBAGENT, PLAN_TOOL)]
+    goes_on = any(run.name == SPAWN_SUBAGENT and not run.request.get("wait", True) for run in spawns)
     return max(1, len(spawns) + sum((run.tool or run.name) == ACTIVATE.tool for run in turn) + goes_on)
 
 

@@ -3,12 +3,14 @@
 from typing import Any
 
 from skillfleet_workers.wire.contract import CallRef, ToolError
+from skillfleet_workers.wire.published import Snapshot
 from skillfleet_workers.wire.shown import shown_to_model
 
 from ..settings import PARALLEL_CALLS
+from ..subagents.execute_plan import plan_asked
 from ..subagents.spawn import asked_of
 from ..tools.dispatch import ActiveAgain, Dispatch, OwnCall, dispatch
-from ..tools.own import ASK_USER, READING, SPAWN, WAITING
+from ..tools.own import ASK_USER, EXECUTE_PLAN, READING, SPAWN, WAITING, OwnTool
 from ..tools.permission import denied_by_policy, permission
 from .answers import answered
 from .budgets import admitted, out_of_time
@@ -194,13 +196,23 @@ def _run_of(conversation: Conversation, index: int, call: ToolCall, event: Model
         case OwnCall(own, request) if own is ASK_USER:
             return base.model_copy(update={"request": request, "asks": "answer"})
         case OwnCall(own, request):
-            kept = asked_of(request, conversation, event.snapshot) if own is SPAWN else request
+            kept = _kept_request(own, request, conversation, event.snapshot)
             return base.model_copy(update={"own": True, **_unless_wrong(kept, asks)})
         case ActiveAgain(request, governing, shown):
             answered = {"request": request, "status": "succeeded", "shown": shown, "governing": governing}
             return base.model_copy(update=answered)
         case ToolError() as error:
             return base.model_copy(update=_unless_wrong(error))
+
+
+def _kept_request(
+    own: OwnTool, request: dict[str, Any], conversation: Conversation, snapshot: Snapshot | None
+) -> dict[str, Any] | ToolError:
+    if own is SPAWN:
+        return asked_of(request, conversation, snapshot)
+    if own is EXECUTE_PLAN:
+        return plan_asked(request, conversation, snapshot)
+    return request
 
 
 def _unless_wrong(request: dict[str, Any] | ToolError, asks: str = "") -> dict[str, Any]:

@@ -46,7 +46,8 @@ class ConversationSpec(ConversationModel):
     recorded conversation, which is in `script`. `record`: what its model is asked is told in its events.
 
     `root`: the conversation at the top of its tree, empty: itself; messages go between those of one tree. `agent`: of
-    a subagent. `subagents`: it may begin some, and send messages.
+    a subagent. `subagents`: it may begin some, and send messages. `planning`: its model writes plans, which are
+    executed, until one succeeds.
     """
 
     id: str
@@ -70,6 +71,7 @@ class ConversationSpec(ConversationModel):
     root: str = ""
     agent: AgentSpec | None = None
     subagents: bool = False
+    planning: bool = False
     tenant: str = DEFAULT_TENANT
     priority: int = DEFAULT_PRIORITY
     idempotency_key: str = ""

@@ -8,6 +8,7 @@ from typing import Any
 from skillfleet_workers.wire.contract import ToolError
 from skillfleet_workers.wire.shown import shown_to_model
 
+from ..subagents.execute_plan import PLAN, executing_spec
 from ..subagents.fork import child_spec
 from ..subagents.models import AgentState, ChildRun
 from ..subagents.spawn import spawned_spec
@@ -87,7 +88,8 @@ def _start(conversation: Conversation, child: ChildRun, told: ChildAwaited, now:
     given = child.given or child_limits(conversation, now) or conversation.spec.limits
     limits = given.model_copy(update={"timeout_s": time_of_child(conversation, now)})
     if child.request:
-        return [StartChild(child.key, spawned_spec(conversation, child, limits))]
+        spec_of = executing_spec if PLAN in child.request else spawned_spec
+        return [StartChild(child.key, spec_of(conversation, child, limits))]
     forked = (run for run in conversation.out if run.key == child.key and run.governing)
     return [StartChild(run.key, child_spec(conversation, run, told.content, told.tools, limits)) for run in forked]
 

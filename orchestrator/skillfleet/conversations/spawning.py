@@ -4,9 +4,10 @@ import json
 
 from skillfleet_workers.wire.contract import ToolError
 
+from ..subagents.execute_plan import PLAN
 from ..subagents.fork import MAX_DEPTH, child_id
 from ..subagents.models import ChildRun
-from ..tools.own import AWAIT, CANCEL_SUBAGENT
+from ..tools.own import AWAIT, CANCEL_SUBAGENT, EXECUTE_PLAN
 from .ending import Moved, close_turn, replace, with_child
 from .models import Conversation
 from .moves import ChildAwaited
@@ -23,7 +24,7 @@ TOO_DEEP = ToolError(
 
 
 def begin_spawning(conversation: Conversation, run: ToolRun, now: float) -> Moved:
-    """`spawn_subagent`, `await_subagents` or `cancel_subagent`."""
+    """`spawn_subagent`, `execute_plan`, `await_subagents` or `cancel_subagent`."""
     match run.name:
         case AWAIT.tool:
             return _await(conversation, run, now)
@@ -46,7 +47,7 @@ def _spawn(conversation: Conversation, run: ToolRun, now: float) -> Moved:
     child = ChildRun(
         key=run.key,
         id=child_id(run.ref),
-        name=asked.get("name", ""),
+        name=PLAN if run.name == EXECUTE_PLAN.tool else asked.get("name", ""),
         skill=asked.get("skill", ""),
         request={name: value for name, value in asked.items() if name != "wait"},
     )

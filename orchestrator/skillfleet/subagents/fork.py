@@ -16,7 +16,7 @@ from ..conversations.models import NO_MODELS, Conversation, ConversationSpec
 from ..conversations.runs import ActivatedSkill, ToolRun
 from ..llm.prompts import opening
 from ..settings import REPLAY
-from ..tools.own import ASK_USER, SPAWNING
+from ..tools.own import ASK_USER, EXECUTE_PLAN, SPAWNING
 from ..tools.scripts import with_scripts
 from .models import MAX_NAME_CHARS, AgentSpec
 
@@ -94,7 +94,7 @@ def child_spec(
 
 
 def _without_spawning(tools: tuple[ToolDefinition, ...]) -> tuple[ToolDefinition, ...]:
-    return tuple(tool for tool in tools if tool.function.name not in {own.tool for own in SPAWNING})
+    return tuple(tool for tool in tools if tool.function.name not in {own.tool for own in (*SPAWNING, EXECUTE_PLAN)})
 
 
 def child_may_spawn(parent: Conversation) -> bool:
@@ -118,6 +118,8 @@ def outcome(child: Conversation) -> CallResult:
     if child.status == "completed":
         answer = child.answer or ""
         return CallResult(status="succeeded", shown=answer, tail=short(answer, TAIL_CHARS), **used)
+    if child.spec.plan and child.answer:  # its result tells more than an error would
+        return CallResult(status="tool_error", shown=child.answer, tail=short(_told(child), TAIL_CHARS), **used)
     why = f": {child.error.message} {child.error.fix}".rstrip() if child.error else "."
     why += f" What it has come to: {child.answer}" if child.answer else ""
     error = ToolError(
@@ -126,6 +128,10 @@ def outcome(child: Conversation) -> CallResult:
         fix="Go about it in another way, or tell the user why it was not done.",
     )
     return CallResult(status="tool_error", shown=shown_to_model(error), tail=output_tail(error), **used)
+
+
+def _told(child: Conversation) -> str:
+    return child.error.message if child.error else str(child.answer)
 
 
 def _worker_of(spec: ConversationSpec) -> str:

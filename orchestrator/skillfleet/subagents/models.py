@@ -12,8 +12,8 @@ from skillfleet_workers.wire.execution import Artifact
 from ..conversations.limits import ConversationModel, Limits, Usage
 from ..plans.models import PlanSpec
 
-SPAWN_SUBAGENT = "spawn_subagent"
-"""The tool."""
+SPAWN_SUBAGENT, PLAN_TOOL = "spawn_subagent", "execute_plan"
+"""The tools that begin one."""
 
 MAX_NAME_CHARS = 100
 MAX_METADATA_KEYS = 20

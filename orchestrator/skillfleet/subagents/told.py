@@ -5,20 +5,20 @@ from typing import Any
 
 from skillfleet_workers.wire.shown import short
 
-from ..tools.own import MESSAGING, SPAWN, SPAWNING
+from ..tools.own import EXECUTE_PLAN, MESSAGING, SPAWN, SPAWNING
 
 TOLD_CHARS = 400
 """Most of one line."""
 
 MOST_LINES = 6
 
-_OF_SUBAGENTS_OR_MESSAGES = {own.tool for own in (*SPAWNING, *MESSAGING)}
+_TOLD_IN_JSON = {own.tool for own in (*SPAWNING, EXECUTE_PLAN, *MESSAGING)}
 
 
 def told_of_own(tool: str, shown: str) -> str:
     """`shown`: what the model was shown. One line; of several subagents or messages, one of each."""
     try:
-        told = json.loads(shown) if tool in _OF_SUBAGENTS_OR_MESSAGES else None
+        told = json.loads(shown) if tool in _TOLD_IN_JSON else None
     except (ValueError, RecursionError):  # words: what was waited for in vain follows an empty list
         return short(shown.removeprefix("[]\n"), TOLD_CHARS)
     if tool == SPAWN.tool or not isinstance(told, list):
@@ -29,8 +29,15 @@ def told_of_own(tool: str, shown: str) -> str:
 
 
 def _line(told: Any) -> str:
-    """Empty: it is neither a subagent nor a message."""
+    """Empty: it is neither a subagent, a message nor a plan."""
     match told:
+        case {"planId": _, "success": True, "executionTrace": list(trace)}:
+            return f"the plan succeeded: {len(trace)} tools"
+        case {"planId": _, "failureReason": reason, "failedTools": list(failed)}:
+            why = str(reason or "it was ended").replace("_", " ")
+            return f"the plan failed: {why}" + (f" of {', '.join(map(str, failed))}" if failed else "")
+        case {"error": str(code), "message": str(message)} if code:
+            return message
         case {"agent_id": name, "state": state}:
             said = told.get("answer") or told.get("error")
             return f"{told.get('name') or name} is {state}" + (f": {said}" if said else "")

@@ -11,14 +11,16 @@ from ..conversations.messages import FunctionDefinition, ToolDefinition
 from ..conversations.models import Conversation
 from ..conversations.runs import OfferedScript
 from ..conversations.trimming import has_more
-from .own import READ_OUTPUT, OwnTool
+from ..plans.drafts import draft_schema
+from .own import EXECUTE_PLAN, READ_OUTPUT, OwnTool
 
 MAX_SCHEMA_CHARS = 8_000
 """Of a script's arguments; what is longer costs more than it tells."""
 
 
 def definition(spec: TaskSpec[Any] | OwnTool) -> ToolDefinition:
-    return _definition(spec.tool, _explained(spec), spec, ())
+    tool = _definition(spec.tool, _explained(spec), spec, ())
+    return _with_plan(tool) if spec is EXECUTE_PLAN else tool
 
 
 def script_definition(script: OfferedScript) -> ToolDefinition:
@@ -80,6 +82,13 @@ def _with_schema(tool: ToolDefinition, schema: dict[str, Any]) -> ToolDefinition
     if schema.get("required"):
         parameters["required"] = [*plain["required"], "arguments"]
     return ToolDefinition(function=tool.function.model_copy(update={"parameters": parameters}))
+
+
+def _with_plan(tool: ToolDefinition) -> ToolDefinition:
+    plain = tool.function.parameters
+    properties = plain["properties"] | {"plan": {"description": "The plan"} | draft_schema()}
+    function = tool.function.model_copy(update={"parameters": plain | {"properties": properties}})
+    return ToolDefinition(function=function)
 
 
 def _property(field: dict[str, Any]) -> dict[str, Any]:

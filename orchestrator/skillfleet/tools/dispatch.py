@@ -21,7 +21,7 @@ from ..conversations.messages import FunctionCall
 from ..conversations.models import Conversation
 from ..conversations.trimming import has_more
 from .catalog import still_stands
-from .own import OWN_TOOLS, READ_OUTPUT, SPAWN, OwnTool
+from .own import BEGINNING, OWN_TOOLS, READ_OUTPUT, OwnTool
 from .policy import refusal
 
 
@@ -55,7 +55,7 @@ def dispatch(call: FunctionCall, conversation: Conversation, snapshot: Snapshot 
     """Only what this conversation was offered, and what the skill that governs it allows. `snapshot`: the skills that
     its model was asked with."""
     meant = _meant(call, conversation)
-    if isinstance(meant, OwnCall) and meant.own is SPAWN:  # no skill governs the child
+    if isinstance(meant, OwnCall) and meant.own in BEGINNING:  # no skill governs the child
         return refusal(call.name, meant.own, meant.request, conversation) or meant
     if not isinstance(meant, Dispatch):
         return meant

@@ -9,7 +9,7 @@ from pydantic import Field
 from skillfleet_workers.wire.contract import OFFSET, WireModel
 
 from ..subagents.mailbox import DEFAULT_PRIORITY, DEFAULT_TTL_S, MAX_TTL_S
-from ..subagents.models import MAX_NAME_CHARS, SPAWN_SUBAGENT
+from ..subagents.models import MAX_NAME_CHARS, PLAN_TOOL, SPAWN_SUBAGENT
 
 
 class ReadOutput(WireModel):
@@ -60,6 +60,16 @@ class CancelSubagent(WireModel):
     """End a subagent whose work is no longer wanted, with all that it has started itself."""
 
     agent_id: str = AGENT_ID
+
+
+class ExecutePlan(WireModel):
+    """Execute a plan: several scripts of skills at once, each after those that it depends on, those side by side that
+    may be, with retries. It comes back when the plan has ended, with what each tool has brought. Use it where you
+    know beforehand which scripts to run, and how their results go into one another."""
+
+    plan: Any = Field(description="The plan")
+    timeout: int | None = Field(default=None, ge=1, le=86_400, description="Seconds for all of it; 60 if left out")
+    tool_timeout: int | None = Field(default=None, ge=1, le=3600, description="Seconds for each tool; 30 if left out")
 
 
 TTL = Field(default=DEFAULT_TTL_S, ge=1, le=MAX_TTL_S, description="Seconds after which nobody is given it any more")
@@ -116,12 +126,16 @@ SPAWN = OwnTool(SPAWN_SUBAGENT, SpawnSubagent)
 AWAIT = OwnTool("await_subagents", AwaitSubagents)
 LIST_SUBAGENTS = OwnTool("list_subagents", ListSubagents)
 CANCEL_SUBAGENT = OwnTool("cancel_subagent", CancelSubagent)
+EXECUTE_PLAN = OwnTool(PLAN_TOOL, ExecutePlan)
 SEND_MESSAGE = OwnTool("send_message", SendMessage)
 PUBLISH = OwnTool("publish", Publish)
 SUBSCRIBE = OwnTool("subscribe", SubscribeTopic)
 RECEIVE = OwnTool("receive_messages", ReceiveMessages)
 
 SPAWNING = (SPAWN, AWAIT, LIST_SUBAGENTS, CANCEL_SUBAGENT)
+BEGINNING = (SPAWN, EXECUTE_PLAN)
+"""They begin a child conversation, which no skill of its parent's governs."""
+
 READING = (READ_OUTPUT, LIST_SUBAGENTS)
 """What they bring is found when the model has called them, and they wait for nothing."""
 
@@ -129,4 +143,4 @@ WAITING = (AWAIT, RECEIVE)
 """To wait once more is no repetition: what was not there may be by then."""
 
 MESSAGING = (SEND_MESSAGE, PUBLISH, SUBSCRIBE, RECEIVE)
-OWN_TOOLS = {own.tool: own for own in (READ_OUTPUT, ASK_USER, *SPAWNING, *MESSAGING)}
+OWN_TOOLS = {own.tool: own for own in (READ_OUTPUT, ASK_USER, *SPAWNING, EXECUTE_PLAN, *MESSAGING)}

@@ -33,11 +33,18 @@ class Entry(WireModel):
     topic: str = ""
 
 
+class PublishedScript(WireModel):
+    """`path`: in the skill."""
+
+    path: str
+    description: str = ""
+
+
 class PublishedSkill(WireModel):
     """`digest` of the whole folder: what was published under it never changes. `hidden`: not for models to find
     (`disable-model-invocation`). `eligible`: the worker that says it can run it; else `reason` says why not. `route`:
     which workers take its calls, a part of a Celery queue's name; empty: all. `location`: of its documentation.
-    `entry`: how it runs without a model, None: not at all."""
+    `entry`: how it runs without a model, None: not at all. `scripts`: the first of those that it brings along."""
 
     name: str
     version: str
@@ -50,6 +57,7 @@ class PublishedSkill(WireModel):
     reason: str = ""
     route: str = ""
     entry: Entry | None = None
+    scripts: tuple[PublishedScript, ...] = ()
 
 
 class Snapshot(WireModel):

@@ -1,0 +1,89 @@
+"""The replan loop of seed 003: what comes next, by what was tried (pure)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from skillfleet_workers.wire.versions import split
+
+from .models import MAX_ATTEMPTS, ExecutionResult, PlanMetadata
+from .paths import ToolPath, tool_path
+
+MAX_CORRECTIONS = 1
+"""So often a plan that does not fit is corrected; then planning has failed, which counts as an attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A plan that was written. `misfit`: why it was not executed; else `result`, None: it was executed, but what it
+    has come to is not known."""
+
+    misfit: str = ""
+    result: ExecutionResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WritePlan:
+    """The model is to write the plan of this `attempt`, from 1. `disabled`: skills that it may not use;
+    `correction`: the last one does not fit."""
+
+    attempt: int
+    disabled: tuple[str, ...] = ()
+    parent_plan_id: UUID | None = None
+    correction: bool = False
+
+    @property
+    def metadata(self) -> PlanMetadata:
+        return PlanMetadata(generation_attempt=self.attempt, parent_plan_id=self.parent_plan_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`result`: of the plan that succeeded, or that ended it; None: all attempts were in vain."""
+
+    result: ExecutionResult | None
+
+
+def next_move(tried: Iterable[Tried]) -> WritePlan | Answer:
+    attempt, corrections = 1, 0
+    disabled: dict[str, None] = {}
+    parent: UUID | None = None
+    for one in tried:
+        if one.misfit and corrections < MAX_CORRECTIONS:
+            corrections += 1
+            continue
+        if one.result is not None:
+            if one.result.success or not one.result.can_replan:
+                return Answer(one.result)
+            disabled |= dict.fromkeys(failed_skills(one.result))
+            parent = one.result.plan_id
+        attempt, corrections = attempt + 1, 0
+    if attempt > MAX_ATTEMPTS:
+        return Answer(None)
+    return WritePlan(attempt, tuple(disabled), parent, correction=corrections > 0)
+
+
+def failed_skills(result: ExecutionResult) -> tuple[str, ...]:
+    """Of the tools that have failed, as far as they are told."""
+    failed = (one.tool_path or "" for one in result.execution_trace if one.tool_id in result.failed_tools)
+    paths = (tool_path(path) for path in failed)
+    return tuple(dict.fromkeys(split(path.skill)[0] for path in paths if isinstance(path, ToolPath)))
+
+
+def fallback(prompt: str, tried: Sequence[Tried], plan_id: UUID) -> ExecutionResult:
+    """What is told when all attempts were in vain."""
+    last = next((one.result for one in reversed(tried) if one.result), None)
+    why = next((one.misfit for one in reversed(tried) if one.misfit), "")
+    told = f"No plan succeeded for: {prompt}"
+    if why and not last:
+        told = f"No plan could be written for: {prompt} ({why})"
+    return ExecutionResult(
+        plan_id=last.plan_id if last else plan_id,
+        success=False,
+        narrative=told[:2000],
+        failed_tools=last.failed_tools if last else (),
+        can_replan=False,
+        failure_reason=last.failure_reason if last else None,
+        execution_trace=last.execution_trace if last else (),
+        generation_metadata=last.generation_metadata if last else None,
+    )
