@@ -15,6 +15,7 @@ from .conversations.persons import Asked
 from .conversations.plan_runs import SKIPPED
 from .conversations.runs import ToolRun
 from .errors import BadRequestError
+from .plans.models import PlanSpec
 from .subagents.models import ChildRun
 from .subagents.told import told_of_own
 from .tools.own import EXECUTE_PLAN, OWN_TOOLS
@@ -31,8 +32,8 @@ EntryType = EventType | LiveType
 class Entry:
     """Events: `submitted`: the spec's summary; `message`: one Message of the transcript; `turn`: the model is asked
     (`model`: which, where a skill asks for another than the conversation's); `call`: a call was sent (`tool`: the
-    contract's, where it has another `name`; `skill`: what it is about), or one that needs no worker has begun
-    (`own`); `asked`: a call waits for a person;
+    contract's, where it has another `name`; `skill`: what it is about; `of_plan`: the
+    toolId), or one that needs no worker has begun (`own`); `asked`: a call waits for a person;
     `decided`: what one has said of it; `started`, `failed` (its script has, and is run again), `returned` (its worker
     has to go, and has ended it), `lost` (its worker lives, and has lost its run), `result`: by the worker (of a call
     about a skill, with its `skill` and `version`), or by the orchestrator alone; `child`: the child conversation that
@@ -141,7 +142,8 @@ def changes(before: Conversation, after: Conversation, effects: list[Effect]) ->
     told += [_asked(run) for run in after.with_persons if run.key not in waited]
     sent = {run.ref for run in before.runs if run.sends}
     # Of an attempt that is sent once more nobody learns anything: its message may only have been slow.
-    told += [_call(effect.run) for effect in effects if isinstance(effect, RunTool) and effect.run.ref not in sent]
+    runs = [effect.run for effect in effects if isinstance(effect, RunTool) and effect.run.ref not in sent]
+    told += [_call(run, after.spec.plan) for run in runs]
     begun = {run.key for run in before.runs if run.begun}
     told += [_call(run) for run in after.out if run.begun and run.key not in begun]
     if any(isinstance(effect, CallModel) for effect in effects):
@@ -168,7 +170,7 @@ def _message(message: Message) -> Told:
     return "message", message.model_dump_json(exclude_none=True)
 
 
-def _call(run: ToolRun) -> Told:
+def _call(run: ToolRun, plan: PlanSpec | None = None) -> Told:
     about = {
         "key": run.key,
         "name": run.name,
@@ -176,6 +178,8 @@ def _call(run: ToolRun) -> Told:
         "arguments": readable_arguments(_asked_for(run)),
     }
     more = {"tool": run.tool, "skill": run.skill, "own": run.own}
+    if plan is not None:
+        more["of_plan"] = plan.plan.tools[run.ref.index].tool_id
     return "call", json.dumps(about | {name: value for name, value in more.items() if value})
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from .conversations.ledger import DeadCall
 from .conversations.models import Conversation
 from .errors import BadRequestError, UnknownConversationError
+from .events import Entry
 from .local.access import Access
 from .settings import OrchestratorSettings
 
@@ -19,6 +20,13 @@ class Opened:
         if conversation is None:
             raise UnknownConversationError(conversation_id)
         return conversation
+
+    def _all_entries(self, conversation_id: str) -> list[Entry]:
+        """What has happened by now."""
+        entries: list[Entry] = []
+        while page := self._access.ledger.entries(conversation_id, entries[-1].cursor if entries else "0", 0):
+            entries += page
+        return entries
 
     def _dead(self, call_id: str) -> DeadCall:
         call = self._access.ledger.find_dead(call_id)

@@ -12,7 +12,7 @@ from skillfleet_workers.wire.published import Snapshot
 from .catalogs import Catalogs
 from .conversations.limits import DEFAULT_TIMEOUT_SECONDS
 from .conversations.messages import Message
-from .conversations.models import ConversationSpec
+from .conversations.models import Conversation, ConversationSpec
 from .conversations.plan_turns import result_of
 from .errors import BadRequestError
 from .handed import read_handed
@@ -20,6 +20,7 @@ from .handing_in import hand_in
 from .opened import Opened
 from .plans.checking import Wrong, read_plan, told
 from .plans.eligible import unrunnable
+from .plans.gantt import Chart, chart_of
 from .plans.models import MAX_TIMEOUT_S, PLAN_TIMEOUT_S, TOOL_TIMEOUT_S, ExecutionResult, PlanJson, PlanSpec
 from .subagents.models import AgentSpec
 from .submission import Submission
@@ -98,13 +99,23 @@ class RunningPlans(Opened):
         Raises:
             BadRequestError: the conversation executes no plan.
         """
-        conversation = self._load(conversation_id)
-        plan = conversation.spec.plan
-        if plan is None:
-            raise BadRequestError(f"{conversation_id} executes no plan")
+        conversation, plan = self._planned(conversation_id)
         client, ttl_s = self._access.ledger.client, self.settings.result_ttl_hours * 3600
         snapshot = Catalogs(client, ttl_s, list).read(conversation.snapshot)
         return result_of(conversation, plan, snapshot, KeptRuns(client).read, time.time())
+
+    def plan_chart(self, conversation_id: str) -> Chart:
+        """When each tool of the plan ran. Raises: as `plan_result`."""
+        conversation, plan = self._planned(conversation_id)
+        now = conversation.finished_at or time.time()
+        began = conversation.started_at or now
+        return chart_of(plan, self.plan_result(conversation_id), self._all_entries(conversation_id), began, now)
+
+    def _planned(self, conversation_id: str) -> tuple[Conversation, PlanSpec]:
+        conversation = self._load(conversation_id)
+        if conversation.spec.plan is None:
+            raise BadRequestError(f"{conversation_id} executes no plan")
+        return conversation, conversation.spec.plan
 
 
 def read_given(plan: GivenPlan) -> PlanJson | tuple[Wrong, ...]:

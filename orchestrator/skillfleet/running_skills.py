@@ -11,7 +11,6 @@ from skillfleet_workers.wire.plain_json import written
 from .conversations.messages import Message
 from .conversations.models import ConversationSpec
 from .errors import BadRequestError
-from .events import Entry
 from .history.asked_skill import asked_execution
 from .history.reading import executions_of
 from .history.records import SkillExecution
@@ -81,13 +80,9 @@ class RunningSkills(Opened):
         agent = conversation.spec.agent
         if agent is None or not agent.steps:
             raise BadRequestError(f"{conversation_id} has a model, and is not the run of a skill")
-        return asked_execution(conversation, agent, executions_of(conversation.spec, self._entries(conversation_id)))
-
-    def _entries(self, conversation_id: str) -> list[Entry]:
-        entries: list[Entry] = []
-        while page := self._access.ledger.entries(conversation_id, entries[-1].cursor if entries else "0", 0):
-            entries += page
-        return entries
+        return asked_execution(
+            conversation, agent, executions_of(conversation.spec, self._all_entries(conversation_id))
+        )
 
 
 def _without_model(asked: ConversationSpec, agent: AgentSpec, snapshot: str) -> ConversationSpec:

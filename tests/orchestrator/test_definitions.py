@@ -33,7 +33,7 @@ def test_parameters_are_plain_json_schema(name: str) -> None:
     parameters = BY_NAME[name].function.parameters
     assert set(parameters) == {"type", "properties", "required"}
     allowed = {"type", "description", "default", "minimum", "maximum", "items", "additionalProperties", "enum"}
-    allowed |= {"minLength", "maxLength"}
+    allowed |= {"minLength", "maxLength", "properties", "required"}
     assert all(set(field) <= allowed and field["type"] for field in parameters["properties"].values())
 
 
@@ -50,7 +50,7 @@ def test_a_definition_survives_storage() -> None:
 
 
 def test_what_may_have_subagents_is_offered_their_tools_and_both_providers_take_them() -> None:
-    spec = Submission.of({"prompt": "Go.", "subagents": True, "ask_user": True}).spec()
+    spec = Submission.of({"prompt": "Go.", "subagents": True, "ask_user": True, "plans": True}).spec()
     assert {tool.function.name for tool in spec.tools} >= OWN_TOOLS.keys() - {"read_output"}
     request = ModelRequest(messages=spec.opening, tools=(*spec.tools, definition(READ_OUTPUT)), timeout_s=1.0)
     openai = openai_request.body_of(request, stream=True)

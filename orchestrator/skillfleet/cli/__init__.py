@@ -21,6 +21,7 @@ from .following import follow, result
 from .history import app as history
 from .messages import app as messages
 from .persons import answer, approve, deny
+from .plans import app as plan
 from .queries import cancel, list_conversations, pause, resume, status
 from .rules import OrderedCommand
 from .serve import archiver, flower, orchestrator, up
@@ -83,6 +84,7 @@ app.add_typer(agent, name="agent")
 app.add_typer(dead, name="dead")
 app.add_typer(history, name="history")
 app.add_typer(messages, name="messages")
+app.add_typer(plan, name="plan")
 mount_skills(app)
 
 

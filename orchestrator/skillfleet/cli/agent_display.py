@@ -13,7 +13,7 @@ from skillfleet_workers.wire.printable import printable
 from skillfleet_workers.wire.shown import short
 
 from ..subagents.view import Subagent
-from .display import one_line
+from .tables import one_line
 
 RESULT_CHARS = 60
 

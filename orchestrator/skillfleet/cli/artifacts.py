@@ -9,9 +9,10 @@ from skillfleet_workers.wire.printable import printable
 
 from ..fleet import Fleet
 from ..saving import SavedFile
-from .display import artifacts_table, print_json, stdout_console
+from .display import print_json, stdout_console
 from .exits import ANSWERED, FAILED, complain
 from .following import Id, Json
+from .tables import artifacts_table
 
 
 def artifacts(

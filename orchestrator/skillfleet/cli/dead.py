@@ -10,9 +10,10 @@ from skillfleet_workers.wire.printable import printable
 
 from ..fleet import Fleet
 from ..settings import SCRIPTED
-from .display import dead_table, print_json, stdout_console
+from .display import print_json, stdout_console
 from .following import Json
 from .submit import Detach, Follow, converse
+from .tables import dead_table
 
 app = typer.Typer(help="Calls that were given up because they were lost while they ran.")
 

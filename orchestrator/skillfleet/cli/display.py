@@ -9,15 +9,12 @@ from typing import Any, Self
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Column, Table
-from rich.text import Text
 
 from skillfleet_workers.wire.printable import printable
 from skillfleet_workers.wire.shown import short
 
-from ..conversations.dead import DeadReport
 from ..conversations.limits import Divergence, Usage
-from ..conversations.report import ArtifactReport, Report
+from ..conversations.report import Report
 from ..events import Entry
 from .agent_names import AgentNames
 from .mail_lines import mail_line
@@ -162,12 +159,12 @@ class Watch:
         self._doing = f"turn {data['turn']}: the reply broke off, and the model is asked again"
 
     def _call(self, data: dict[str, Any]) -> None:
-        self._names[data["key"]] = data["name"]
+        name = self._names[data["key"]] = data.get("of_plan") or data["name"]
         again = f" [yellow](attempt {data['attempt']})[/]" if data["attempt"] > 1 else ""
         arguments = literal(self._agents.in_words(data["arguments"]))
-        what = f"[cyan]→ {data['key']} {literal(data['name'])}[/]({arguments}){again}"
+        what = f"[cyan]→ {data['key']} {literal(name)}[/]({arguments}){again}"
         self._console.print(f"  {what}", soft_wrap=True)
-        self._doing = data["name"] if data.get("own") else f"waiting for a worker to run {data['name']}"
+        self._doing = name if data.get("own") else f"waiting for a worker to run {name}"
 
     def _progress(self, data: dict[str, Any]) -> None:
         self._doing = f"{self._names.get(data['key'], 'a call')}: {data['text']}"
@@ -244,48 +241,3 @@ def divergence_lines(divergences: Sequence[Divergence]) -> list[str]:
 def _used(usage: Usage) -> str:
     tokens = f", {usage.input_tokens} tokens in, {usage.output_tokens} out" if usage.input_tokens else ""
     return f"{tokens}, cost {usage.cost:.6g}" if usage.cost else tokens
-
-
-def conversations_table(reports: Sequence[Report]) -> Table:
-    whole = Column("id", no_wrap=True, min_width=max(len(one.id) for one in reports))
-    table = Table(whole, "status", "turns", "calls", "seconds", "answer", box=None, pad_edge=False)
-    for one in reports:
-        text = one.answer or (one.error.message if one.error else "")
-        counts = (str(one.turns), str(len(one.tool_calls)), f"{one.elapsed_ms / 1000:.1f}")
-        table.add_row(*_cells(one.id, one.status, *counts), one_line(short(text)))
-    return table
-
-
-def one_line(text: str) -> Text:
-    """Cut where a table has no more room for it."""
-    return Text(printable(text), no_wrap=True, overflow="ellipsis")
-
-
-def calls_table(report: Report) -> Table:
-    table = Table("call", "tool", "skill", "status", "worker", "runtime", "ms", box=None, pad_edge=False)
-    waiting = {asked.key for asked in report.waiting_for}
-    for call in report.tool_calls:
-        status = call.status or ("waiting" if call.key in waiting else "running")
-        table.add_row(
-            *_cells(call.key, call.name, call.skill or "", status, call.worker, call.runtime, f"{call.ms:.0f}")
-        )
-    return table
-
-
-def artifacts_table(artifacts: Sequence[ArtifactReport]) -> Table:
-    table = Table("call", "path", Column("bytes", justify="right"), "type", box=None, pad_edge=False)
-    for one in artifacts:
-        table.add_row(*_cells(one.call, one.path, str(one.bytes), one.media_type))
-    return table
-
-
-def dead_table(calls: Sequence[DeadReport]) -> Table:
-    whole = Column("id", no_wrap=True, min_width=max(len(call.id) for call in calls))
-    table = Table(whole, "tool", "skill", Column("reason", no_wrap=True), "lost", box=None, pad_edge=False)
-    for call in calls:
-        table.add_row(*_cells(call.id, call.tool, call.skill or "", call.reason, str(call.losses)))
-    return table
-
-
-def _cells(*texts: str) -> list[Text]:
-    return [Text(printable(text)) for text in texts]

@@ -17,7 +17,8 @@ Data = TypeVar("Data", bound=BaseModel)
 
 
 class CallReport(ConversationModel):
-    """`key`: its place in the conversation, TURN.INDEX; `child`: the id of the conversation that worked on it."""
+    """`key`: its place in the conversation, TURN.INDEX; `child`: the id of the conversation that worked on it;
+    `of_plan`: its toolId in the plan that the conversation executes."""
 
     key: str = ""
     name: str
@@ -27,6 +28,7 @@ class CallReport(ConversationModel):
     runtime: str
     ms: float
     child: str = ""
+    of_plan: str = ""
 
 
 class ChildReport(ConversationModel):
@@ -125,7 +127,7 @@ def subagents_of(conversation: Conversation) -> tuple[ChildReport, ...]:
 
 
 def report(conversation: Conversation, now: float) -> Report:
-    end = conversation.finished_at or now
+    end, plan = conversation.finished_at or now, conversation.spec.plan
     return Report(
         id=conversation.id,
         parent_id=conversation.spec.parent_id,
@@ -143,6 +145,7 @@ def report(conversation: Conversation, now: float) -> Report:
                 runtime=run.runtime,
                 ms=run.ms,
                 child=run.child,
+                of_plan=plan.plan.tools[run.ref.index].tool_id if plan else "",
             )
             for run in conversation.runs
         ),

@@ -1,6 +1,7 @@
 """A plan that a person or a model has written: a PlanJson, or everything that is wrong with it (pure)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,8 +48,9 @@ def read_plan(given: str | bytes | Mapping[str, Any]) -> PlanJson | tuple[Wrong,
     try:
         plan = PlanJson.model_validate_json(written(data), strict=True, extra="forbid", by_alias=True, by_name=False)
     except ValidationError as wrong:
-        return tuple(Wrong(_place(one["loc"]), _said(one)) for one in _errors(wrong, data))
-    return tuple(_misfits(plan)) or plan
+        misfits = [Wrong(_place(one["loc"]), _said(one)) for one in _errors(wrong, data)]
+        return (*misfits, *_misfits(_readable(data), _disabled(data)))
+    return tuple(_misfits(dict(enumerate(plan.tools)), plan.disabled_skills)) or plan
 
 
 def told(wrong: Sequence[Wrong]) -> str:
@@ -67,37 +69,51 @@ def _text(given: str | bytes) -> str:
     return given if isinstance(given, str) else given.decode()
 
 
-def _misfits(plan: PlanJson) -> Iterator[Wrong]:
+def _readable(data: dict[str, Any]) -> dict[int, ToolInvocation]:
+    """By their places, the tools in which nothing is wrong."""
+    found: dict[int, ToolInvocation] = {}
+    for index, tool in enumerate(data["tools"] if isinstance(data.get("tools"), list) else ()):
+        with suppress(ValidationError):
+            found[index] = ToolInvocation.model_validate_json(
+                written(tool), strict=True, extra="forbid", by_alias=True, by_name=False
+            )
+    return found if len(found) == len(data.get("tools") or ()) else {}
+
+
+def _disabled(data: dict[str, Any]) -> Collection[str]:
+    given = data.get("disabledSkills")
+    return [one for one in given if isinstance(one, str)] if isinstance(given, list) else ()
+
+
+def _misfits(tools: Mapping[int, ToolInvocation], disabled: Collection[str]) -> Iterator[Wrong]:
     first: dict[str, int] = {}
-    for index, tool in enumerate(plan.tools):
+    for index, tool in tools.items():
         if (before := first.setdefault(tool.tool_id, index)) != index:
             yield Wrong(f"tools[{index}].toolId", f"{tool.tool_id!r} is the id of tools[{before}] already")
-        yield from _wrong_path(plan, tool, f"tools[{index}].toolPath")
-    duplicates = len(first) < len(plan.tools)
-    unknown = list(_wrong_dependencies(plan.tools, first.keys()))
+        yield from _wrong_path(tool, disabled, f"tools[{index}].toolPath")
+    unknown = list(_wrong_dependencies(tools, first.keys()))
     yield from unknown
-    needs = needs_of(plan.tools)
-    if duplicates or unknown:
-        return
-    if circle := cycle(needs):
+    needs = needs_of(list(tools.values()))
+    if unknown or len(first) < len(tools):
+        yield from _all_wrong_quotes(tools, first.keys(), None)
+    elif circle := cycle(needs):
         place = f"tools[{first[circle[0]]}].dependencies"
         yield Wrong(place, _CYCLE + " -> ".join(circle), circular=True)
-        return
-    come_before = ancestors(needs)
-    for index, tool in enumerate(plan.tools):
-        yield from _wrong_quotes(tool, f"tools[{index}].input", come_before[tool.tool_id], first.keys())
+        yield from _all_wrong_quotes(tools, first.keys(), None)
+    else:
+        yield from _all_wrong_quotes(tools, first.keys(), ancestors(needs))
 
 
-def _wrong_path(plan: PlanJson, tool: ToolInvocation, place: str) -> Iterator[Wrong]:
+def _wrong_path(tool: ToolInvocation, disabled: Collection[str], place: str) -> Iterator[Wrong]:
     path = tool_path(tool.tool_path)
     if isinstance(path, str):
         yield Wrong(place, path)
-    elif {path.skill, split(path.skill)[0]} & set(plan.disabled_skills):
+    elif {path.skill, split(path.skill)[0]} & set(disabled):
         yield Wrong(place, f"the skill {path.skill!r} is one of disabledSkills")
 
 
-def _wrong_dependencies(tools: Sequence[ToolInvocation], known: Any) -> Iterator[Wrong]:
-    for index, tool in enumerate(tools):
+def _wrong_dependencies(tools: Mapping[int, ToolInvocation], known: Collection[str]) -> Iterator[Wrong]:
+    for index, tool in tools.items():
         for at, needed in enumerate(tool.dependencies):
             place = f"tools[{index}].dependencies[{at}]"
             if needed == tool.tool_id:
@@ -108,7 +124,18 @@ def _wrong_dependencies(tools: Sequence[ToolInvocation], known: Any) -> Iterator
                 yield Wrong(place, f"{needed!r} is named twice")
 
 
-def _wrong_quotes(tool: ToolInvocation, place: str, before: frozenset[str], known: Any) -> Iterator[Wrong]:
+def _all_wrong_quotes(
+    tools: Mapping[int, ToolInvocation], known: Collection[str], come_before: Mapping[str, frozenset[str]] | None
+) -> Iterator[Wrong]:
+    """`come_before` None: there is no order."""
+    for index, tool in tools.items():
+        before = known if come_before is None else come_before[tool.tool_id]
+        yield from _wrong_quotes(tool, f"tools[{index}].input", before, known)
+
+
+def _wrong_quotes(
+    tool: ToolInvocation, place: str, before: Collection[str], known: Collection[str]
+) -> Iterator[Wrong]:
     for quote in quotes(dict(tool.input)):
         at = _place(quote.place, place)
         if quote.wrong:

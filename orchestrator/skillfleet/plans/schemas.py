@@ -4,10 +4,13 @@
 """
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from pydantic.alias_generators import to_camel
 
 from .models import ExecutionResult, PlanJson, PlanPart
 
@@ -22,7 +25,14 @@ def schema_of(model: type[PlanPart]) -> dict[str, Any]:
     for part in (schema, *schema.get("$defs", {}).values()):
         if part.get("type") == "object":
             part["additionalProperties"] = False
+        if "description" in part:
+            part["description"] = _on_the_wire(part["description"])
     return {"$schema": DRAFT, **schema}
+
+
+def _on_the_wire(description: str) -> str:
+    """In one line, with the names that keys have there."""
+    return re.sub(r"`([a-z_]+)`", lambda name: f"`{to_camel(name[1])}`", " ".join(description.split()))
 
 
 def files() -> Iterator[tuple[str, str]]:

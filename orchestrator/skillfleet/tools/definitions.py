@@ -86,7 +86,9 @@ def _with_schema(tool: ToolDefinition, schema: dict[str, Any]) -> ToolDefinition
 
 def _with_plan(tool: ToolDefinition) -> ToolDefinition:
     plain = tool.function.parameters
-    properties = plain["properties"] | {"plan": {"description": "The plan"} | draft_schema()}
+    schema = {"type": "object", **draft_schema()}
+    about = {name: schema[name] for name in ("type", "description", "properties", "required", "additionalProperties")}
+    properties = plain["properties"] | {"plan": about}
     function = tool.function.model_copy(update={"parameters": plain | {"properties": properties}})
     return ToolDefinition(function=function)
 

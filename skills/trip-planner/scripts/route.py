@@ -1,5 +1,6 @@
-"""The shortest way between two towns, told by the NDJSON tool protocol."""
+"""Tell the shortest way between two towns, by the NDJSON tool protocol."""
 
+import argparse
 import heapq
 import json
 import sys
@@ -11,34 +12,46 @@ ROADS = {
     ("Coesfeld", "Dorsten"): 36,
     ("Coesfeld", "Emsdetten"): 35,
 }
+"""Kilometres."""
+
+
+def shortest(begin: str, end: str) -> tuple[int, list[str]] | None:
+    """Its length and its towns; None: no road leads there."""
+    ahead = [(0, [begin])]
+    seen = set()
+    while ahead:
+        km, way = heapq.heappop(ahead)
+        town = way[-1]
+        if town == end:
+            return km, way
+        if town in seen:
+            continue
+        seen.add(town)
+        for ends, length in ROADS.items():
+            if town in ends:
+                other = ends[1] if town == ends[0] else ends[0]
+                heapq.heappush(ahead, (km + length, [*way, other]))
+    return None
 
 
 def tell(event: str, **fields: object) -> None:
     print(json.dumps({"version": "0", "type": event, **fields}), flush=True)
 
 
-def shortest(begin: str, end: str) -> tuple[int, list[str]] | None:
-    ahead = [(0, [begin])]
-    seen = set()
-    while ahead:
-        km, way = heapq.heappop(ahead)
-        if way[-1] == end:
-            return km, way
-        if way[-1] in seen:
-            continue
-        seen.add(way[-1])
-        for (one, other), length in ROADS.items():
-            if way[-1] in (one, other):
-                heapq.heappush(ahead, (km + length, [*way, other if way[-1] == one else one]))
-    return None
+def main() -> None:
+    argparse.ArgumentParser(description=f"{__doc__} Reads the request from standard input.").parse_args()
+    asked = json.load(sys.stdin)["input"]
+    found = shortest(asked["from"], asked["to"])
+    if found is None:
+        why = f"no road leads from {asked['from']} to {asked['to']}"
+        tell("error", errorCode="no_way", errorMessage=why)
+        tell("done", ok=False, summary=why)
+        return
+    km, towns = found
+    tell("log", level="info", message=f"{km} km by way of {len(towns) - 2} towns")
+    tell("state_patch", patch={"trip": {"towns": towns, "km": km}})
+    tell("done", ok=True, summary=" - ".join(towns))
 
 
-asked = json.load(sys.stdin)["input"]
-found = shortest(asked["from"], asked["to"])
-if found is None:
-    tell("error", errorCode="no_way", errorMessage=f"no road leads from {asked['from']} to {asked['to']}")
-    tell("done", ok=False, summary=f"there is no way from {asked['from']} to {asked['to']}")
-else:
-    tell("log", level="info", message=f"{found[0]} km by way of {len(found[1]) - 2} towns")
-    tell("state_patch", patch={"trip": {"towns": found[1], "km": found[0]}})
-    tell("done", ok=True, summary=" - ".join(found[1]))
+if __name__ == "__main__":
+    main()

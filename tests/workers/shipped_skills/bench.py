@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 SKILLS = Path(__file__).parents[3] / "skills"
-NAMES = ("bike-share", "calculator", "charts", "csv-insights", "text-report")
+NAMES = ("bike-share", "calculator", "charts", "csv-insights", "text-report", "trip-planner")
 IRIS = SKILLS / "csv-insights" / "data" / "iris.csv"
 
 

@@ -1,0 +1,101 @@
+"""When each tool of a plan ran, as bars over time (pure)."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..events import Entry
+from .models import ExecutionResult, ExecutionState, PlanSpec
+
+_ENDS = {"failed": "failed", "lost": "failed", "returned": "failed", "result": ""}
+"""Types of entries that end a run, and the state in which it ended; empty: the tool's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One run of a tool. `begin`, `end`: seconds since the plan began."""
+
+    begin: float
+    end: float
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A tool, and its runs in their order."""
+
+    tool_id: str
+    state: str
+    bars: tuple[Bar, ...]
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    rows: tuple[Row, ...]
+    length_s: float
+
+
+def chart_of(spec: PlanSpec, result: ExecutionResult, entries: Iterable[Entry], began: float, ended: float) -> Chart:
+    """`entries`: of the plan's conversation; `began`, `ended` (or now): seconds since the epoch."""
+    tools = {tool.tool_id: tool for tool in spec.plan.tools}
+    by_key = {f"1.{index}": tool.tool_id for index, tool in enumerate(spec.plan.tools)}
+    states = {one.tool_id: one.state for one in result.execution_trace}
+    bars = _bars(entries, by_key, states, began, ended)
+    rows = tuple(
+        Row(name, states[name], tuple(bars.get(name, ())), tools[name].dependencies) for name in _order(states, bars)
+    )
+    ends = [bar.end for row in rows for bar in row.bars]
+    return Chart(rows, max([ended - began, *ends, 0.001]))
+
+
+def ticks(length_s: float, most: int) -> tuple[float, ...]:
+    """Round moments from 0 on, at most so many."""
+    step = next(one for one in _steps() if length_s / one < most)
+    count = int(length_s / step) + 1
+    return tuple(index * step for index in range(count))
+
+
+def seconds(value: float) -> str:
+    """In the unit in which it reads best."""
+    if value < 1:
+        return f"{value * 1000:.0f} ms"
+    return f"{value:.4g} s" if value < 120 else f"{value / 60:.4g} min"
+
+
+def _steps() -> Iterator[float]:
+    power = 0.001
+    while True:
+        yield from (power, 2 * power, 5 * power)
+        power = round(power * 10, 3)
+
+
+def _order(states: Mapping[str, ExecutionState], bars: Mapping[str, Sequence[Bar]]) -> list[str]:
+    """By when they began; what never did comes last, in the plan's order."""
+    place = {name: index for index, name in enumerate(states)}
+    return sorted(states, key=lambda name: (bars[name][0].begin if name in bars else float("inf"), place[name]))
+
+
+def _bars(
+    entries: Iterable[Entry], by_key: Mapping[str, str], states: Mapping[str, str], began: float, ended: float
+) -> dict[str, list[Bar]]:
+    bars: dict[str, list[Bar]] = {}
+    running: dict[str, float] = {}
+    for entry in entries:
+        tool_id = by_key.get(_key(entry.data))
+        if tool_id is None:
+            continue
+        if entry.type == "started":
+            if tool_id in running:  # the worker of the run before has gone silent
+                bars.setdefault(tool_id, []).append(Bar(running[tool_id], entry.at - began, "failed"))
+            running[tool_id] = entry.at - began
+        elif entry.type in _ENDS and tool_id in running:
+            state = _ENDS[entry.type] or states[tool_id]
+            bars.setdefault(tool_id, []).append(Bar(running.pop(tool_id), entry.at - began, state))
+    for tool_id, begin in running.items():
+        bars.setdefault(tool_id, []).append(Bar(begin, max(begin, ended - began), states[tool_id]))
+    return bars
+
+
+def _key(data: Mapping[str, Any]) -> str:
+    return str(data.get("key", ""))
