@@ -9,8 +9,9 @@ from skillfleet_workers.wire.printable import printable
 from ..fleet import Fleet
 from .agent_display import agents_table
 from .asking import questions
-from .display import calls_table, conversations_table, ending, literal, print_json, stdout_console
+from .display import ending, literal, print_json, stdout_console
 from .following import Id, Json
+from .tables import calls_table, conversations_table
 
 MOST_AGENTS = 100
 """Of a conversation's subagents, those that are shown, the newest."""
