@@ -135,7 +135,7 @@ def changes(before: Conversation, after: Conversation, effects: list[Effect]) ->
         told.insert(0, ("paused" if after.status == "paused" else "resumed", "{}"))
     told += [_handed(effect) for effect in effects if isinstance(effect, TakeMail)]
     known = {run.key for run in before.runs if run.status}
-    told += [_decided(run, added) for run in after.runs if run.key not in known and _by_engine(run)]
+    told += [_decided(run, added, after.spec.plan) for run in after.runs if run.key not in known and _by_engine(run)]
     leaving = {child.key for child in before.leaving}
     told += [_child_ended(child) for child in after.children if child.status and child.key in leaving]
     waited = {run.key for run in before.runs}
@@ -177,10 +177,12 @@ def _call(run: ToolRun, plan: PlanSpec | None = None) -> Told:
         "attempt": run.ref.attempt,
         "arguments": readable_arguments(_asked_for(run)),
     }
-    more = {"tool": run.tool, "skill": run.skill, "own": run.own}
-    if plan is not None:
-        more["of_plan"] = plan.plan.tools[run.ref.index].tool_id
+    more = {"tool": run.tool, "skill": run.skill, "own": run.own} | _of_plan(run, plan)
     return "call", json.dumps(about | {name: value for name, value in more.items() if value})
+
+
+def _of_plan(run: ToolRun, plan: PlanSpec | None) -> dict[str, str]:
+    return {"of_plan": plan.plan.tools[run.ref.index].tool_id} if plan else {}
 
 
 def _asked_for(run: ToolRun) -> dict[str, Any]:
@@ -207,13 +209,14 @@ def _by_engine(run: ToolRun) -> bool:
     return answered or (run.status in ("tool_error", "lost", "cancelled", SKIPPED) and not run.worker)
 
 
-def _decided(run: ToolRun, added: tuple[Message, ...]) -> Told:
+def _decided(run: ToolRun, added: tuple[Message, ...], plan: PlanSpec | None) -> Told:
     answers = (message.content for message in added if message.tool_call_id == run.tool_call_id)
     shown = run.shown or next(answers, None) or "{}"
-    of_plan = run.name == EXECUTE_PLAN.tool
-    tail = shown if run.status == "succeeded" or of_plan else json.loads(shown).get("message", "")
+    is_result = run.status == "succeeded" or run.name == EXECUTE_PLAN.tool
+    tail = shown if is_result else json.loads(shown).get("message", "")
     tail = told_of_own(run.name, tail) if run.name in OWN_TOOLS else tail
-    return "result", json.dumps({"key": run.key, "name": run.name, "status": run.status, "tail": tail})
+    about = {"key": run.key, "name": run.name, "status": run.status, "tail": tail}
+    return "result", json.dumps(about | _of_plan(run, plan))
 
 
 def _ending(conversation: Conversation) -> dict[str, Any]:

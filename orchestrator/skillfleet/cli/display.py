@@ -95,7 +95,7 @@ class Watch:
             self._agents.see(entry)
             shows = {
                 "message": self._message, "turn": self._turn, "call": self._call, "progress": self._progress,
-                "failed": self._progress, "lost": self._lost, "result": self._result, "paused": self._paused,
+                "failed": self._failed, "lost": self._lost, "result": self._result, "paused": self._paused,
                 "resumed": self._resumed, "child": self._child, "again": self._again,
                 "token": self._writing, "arguments": self._writing,
                 "asked": self._asked, "decided": self._decided,
@@ -171,6 +171,13 @@ class Watch:
         if not self._console.is_terminal:
             self._console.print(f"    [dim]· {literal(data['text'])}[/]", soft_wrap=True)
 
+    def _failed(self, data: dict[str, Any]) -> None:
+        """Stays to be read on a terminal, too: it tells why a later result took more than one run."""
+        name = self._names.get(data["key"], "")
+        self._doing = f"{name or 'a call'}: {data['text']}"
+        what = f"· {data['key']} {literal(name)}: {literal(short(data['text'], LINE_CHARS))}"
+        self._console.print(f"    [dim]{what}[/]", soft_wrap=True)
+
     def _lost(self, data: dict[str, Any]) -> None:
         self._progress({**data, "text": f"lost: {short(data['text'], LINE_CHARS)}"})
 
@@ -201,11 +208,11 @@ class Watch:
     def _result(self, data: dict[str, Any]) -> None:
         self._written.pop(data["key"], None)
         mark = MARKS.get(data["status"], "[red]✗[/]")
-        name = self._names.get(data["key"]) or data.get("name", "")
+        name = self._names.get(data["key"]) or data.get("of_plan") or data.get("name", "")
         where = f" {data['ms']:.0f} ms on {literal(data['worker'])}" if data.get("worker") else ""
         runtime = f", {literal(data['runtime'])}" if data.get("runtime") else ""
         status = "" if data["status"] == "succeeded" else f" {literal(data['status'])}"
-        self._console.print(f"  {mark} {data['key']} {literal(name)}{status}[dim]{where}{runtime}[/]")
+        self._console.print(f"  {mark} {data['key']} {literal(name)}{status}[dim]{where}{runtime}[/]", soft_wrap=True)
         for line in _last_lines(self._agents.in_words(data.get("tail", ""))):
             self._console.print(f"    [dim]│ {literal(line)}[/]", soft_wrap=True)
 

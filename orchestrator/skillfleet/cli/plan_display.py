@@ -8,7 +8,7 @@ from rich.text import Text
 from skillfleet_workers.wire.printable import printable
 from skillfleet_workers.wire.shown import short
 
-from ..plans.gantt import Chart, Row
+from ..plans.gantt import Chart, Row, seconds, ticks
 from ..plans.models import ExecutionResult, ExecutionState, PlanJson, ToolResult
 
 STYLES = {
@@ -19,12 +19,15 @@ STYLES = {
     ExecutionState.SKIPPED: "dim",
     ExecutionState.PENDING: "dim",
 }
-RAN, WAITED, IDLE = "█", "░", " "
+MARKS = {ExecutionState.FAILED: "×", ExecutionState.TIMEOUT: "!", ExecutionState.RUNNING: "▒"}
+"""Of runs, so that they can be told apart without colours."""
+
+RAN, WAITED, IDLE = "█", "·", " "
 LEAST_CHART, MOST_CHART = 12, 60
-BESIDE_CHART = 34
+BESIDE_CHART = 32
 """Characters that the other columns take, without the tools' names."""
 
-NAME_CHARS = 30
+NAME_CHARS, LEAST_NAME, TICK_CHARS = 30, 8, 10
 ERROR_CHARS = 300
 
 
@@ -48,24 +51,38 @@ def result_line(result: ExecutionResult) -> str:
 
 
 def gantt_table(result: ExecutionResult, chart: Chart, width: int) -> Table:
-    """Its tools by when they began, each with its runs over time."""
+    """Its tools by when they began, each with its runs over time, as far as `width` has room for that."""
     told = {one.tool_id: one for one in result.execution_trace}
     longest = min(NAME_CHARS, max((len(name) for name in told), default=0))
-    room = max(LEAST_CHART, min(MOST_CHART, width - BESIDE_CHART - longest))
+    name_chars = max(LEAST_NAME, min(longest, width - BESIDE_CHART - LEAST_CHART))
+    room = min(MOST_CHART, width - BESIDE_CHART - name_chars)
     table = Table(
-        Column("tool", no_wrap=True), "state", Column("ms", justify="right"), Column("retries", justify="right"),
-        Column("", no_wrap=True), box=None, pad_edge=False,
+        Column("tool", no_wrap=True), Column("state", no_wrap=True),
+        Column("ms", justify="right", no_wrap=True), Column("retries", justify="right", no_wrap=True),
+        box=None, pad_edge=False,
     )  # fmt: skip
+    if room >= LEAST_CHART:
+        table.add_column(Text(axis(chart.length_s, room)), no_wrap=True)
     for row in chart.rows:
         one = told[row.tool_id]
-        table.add_row(
-            Text(short(printable(row.tool_id), NAME_CHARS)),
+        cells = [
+            Text(short(printable(row.tool_id), name_chars)),
             Text(one.state, STYLES[one.state]),
-            str(one.execution_time_ms) if row.bars else "",
-            str(one.retry_count) if one.retry_count else "",
-            bar_text(row, chart.length_s, room),
-        )
+            Text(str(one.execution_time_ms) if row.bars else ""),
+            Text(str(one.retry_count) if one.retry_count else ""),
+        ]
+        table.add_row(*cells, *([bar_text(row, chart.length_s, room)] if room >= LEAST_CHART else ()))
     return table
+
+
+def axis(length_s: float, room: int) -> str:
+    """Round moments, each where it begins, as far as they stay apart."""
+    line = ""
+    for moment in ticks(length_s, max(2, room // TICK_CHARS)):
+        place, said = int(moment * room / length_s), seconds(moment)
+        if place + len(said) <= room and (not line or place > len(line)):
+            line = line.ljust(place) + said
+    return line
 
 
 def bar_text(row: Row, length_s: float, room: int) -> Text:
@@ -81,7 +98,8 @@ def bar_text(row: Row, length_s: float, room: int) -> Text:
     for before, after in zip(row.bars, row.bars[1:], strict=False):
         fill(before.end, after.begin, WAITED, "dim")
     for bar in row.bars:
-        fill(bar.begin, bar.end, RAN, STYLES.get(ExecutionState(bar.state), ""))
+        state = ExecutionState(bar.state)
+        fill(bar.begin, bar.end, MARKS.get(state, RAN), STYLES[state])
     text = Text()
     for mark, style in cells:
         text.append(mark, style or None)

@@ -57,8 +57,8 @@ def _draw(fleet: Fleet, attempts: tuple[str, ...], file: Path) -> None:
     if not attempts:
         raise BadRequestError("--svg: no plan was executed yet")
     result = fleet.plan_result(attempts[-1])
-    title = f"Plan {result.plan_id}: {result_line(result)}"
+    drawn = svg_of(fleet.plan_chart(attempts[-1]), f"Plan {result.plan_id}", result_line(result))
     try:
-        file.write_text(svg_of(fleet.plan_chart(attempts[-1]), title), encoding="utf-8")
+        file.write_text(drawn, encoding="utf-8")
     except OSError as wrong:
         raise BadRequestError(f"--svg: {file}: {wrong.strerror}") from None

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from skillfleet_workers.wire.printable import printable
+
 from ..errors import BadRequestError
 from ..plans.checking import Wrong, read_plan
 from ..plans.graph import levels, needs_of
@@ -59,7 +61,7 @@ def _content(file: str) -> bytes:
 
 def _tell(file: str, plan: PlanJson) -> None:
     found = list(levels(needs_of(plan.tools)))
-    print(f"{file}: {plan_line(plan, len(found))}")
+    print(f"{printable(file)}: {plan_line(plan, len(found))}")
     for number, level in enumerate(found, start=1):
         print(f"  {number}. {', '.join(level)}")
 

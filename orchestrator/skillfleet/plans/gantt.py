@@ -10,6 +10,9 @@ from .models import ExecutionResult, ExecutionState, PlanSpec
 _ENDS = {"failed": "failed", "lost": "failed", "returned": "failed", "result": ""}
 """Types of entries that end a run, and the state in which it ended; empty: the tool's own."""
 
+_ROUND_ABOVE = (10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0, 21_600.0, 43_200.0, 86_400.0)
+"""Seconds between ticks that read well, where decimal ones no longer do."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bar:
@@ -51,23 +54,30 @@ def chart_of(spec: PlanSpec, result: ExecutionResult, entries: Iterable[Entry], 
 
 def ticks(length_s: float, most: int) -> tuple[float, ...]:
     """Round moments from 0 on, at most so many."""
-    step = next(one for one in _steps() if length_s / one < most)
+    step = next(one for one in _steps() if length_s < one * most)
     count = int(length_s / step) + 1
     return tuple(index * step for index in range(count))
 
 
 def seconds(value: float) -> str:
-    """In the unit in which it reads best."""
+    """In the units in which it reads best."""
     if value < 1:
-        return f"{value * 1000:.0f} ms"
-    return f"{value:.4g} s" if value < 120 else f"{value / 60:.4g} min"
+        return f"{value * 1000:.0f} ms" if value else "0"
+    if value < 60:
+        return f"{value:.3g} s"
+    minutes, rest = divmod(round(value), 60)
+    hours, minutes = divmod(minutes, 60)
+    parts = [(hours, "h"), (minutes, "min"), (rest, "s")]
+    return " ".join(f"{number} {unit}" for number, unit in parts if number)
 
 
 def _steps() -> Iterator[float]:
-    power = 0.001
-    while True:
+    for power in (0.001, 0.01, 0.1, 1):
         yield from (power, 2 * power, 5 * power)
-        power = round(power * 10, 3)
+    yield from _ROUND_ABOVE
+    step = _ROUND_ABOVE[-1]
+    while True:
+        yield (step := 2 * step)
 
 
 def _order(states: Mapping[str, ExecutionState], bars: Mapping[str, Sequence[Bar]]) -> list[str]:
@@ -81,19 +91,24 @@ def _bars(
 ) -> dict[str, list[Bar]]:
     bars: dict[str, list[Bar]] = {}
     running: dict[str, float] = {}
+
+    def end(tool_id: str, moment: float, state: str) -> None:
+        begin = running.pop(tool_id)
+        bars.setdefault(tool_id, []).append(Bar(begin, max(begin, moment), state))
+
     for entry in entries:
         tool_id = by_key.get(_key(entry.data))
         if tool_id is None:
             continue
+        moment = max(0.0, entry.at - began)  # the clocks of two machines may differ
         if entry.type == "started":
             if tool_id in running:  # the worker of the run before has gone silent
-                bars.setdefault(tool_id, []).append(Bar(running[tool_id], entry.at - began, "failed"))
-            running[tool_id] = entry.at - began
+                end(tool_id, moment, "failed")
+            running[tool_id] = moment
         elif entry.type in _ENDS and tool_id in running:
-            state = _ENDS[entry.type] or states[tool_id]
-            bars.setdefault(tool_id, []).append(Bar(running.pop(tool_id), entry.at - began, state))
-    for tool_id, begin in running.items():
-        bars.setdefault(tool_id, []).append(Bar(begin, max(begin, ended - began), states[tool_id]))
+            end(tool_id, moment, _ENDS[entry.type] or states[tool_id])
+    for tool_id in tuple(running):
+        end(tool_id, ended - began, states[tool_id])
     return bars
 
 

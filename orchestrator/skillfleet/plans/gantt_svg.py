@@ -17,19 +17,20 @@ COLOURS = {
     ExecutionState.SKIPPED: "#9e9e9e",
     ExecutionState.PENDING: "#cfd8dc",
 }
-WIDTH, ROW, BAR, TOP, MARGIN = 960, 24, 14, 72, 16
-NAME_CHARS, CHAR_PX = 40, 7
+WIDTH, ROW, BAR, TOP, MARGIN = 960, 24, 14, 92, 16
+NAME_CHARS, TITLE_CHARS, SUBTITLE_CHARS, CHAR_PX = 40, 100, 130, 7
 MOST_TICKS, LEAST_BAR_PX = 9, 2.0
 MOST_ARROWS = 60
 """More dependencies than this are not drawn: nobody could tell them apart."""
 
 _STYLE = (
     "text{font:12px ui-sans-serif,system-ui,sans-serif;fill:#263238}.title{font-size:15px;font-weight:600}"
-    ".quiet{fill:#78909c}.grid{stroke:#eceff1}.arrow{fill:none;stroke:#90a4ae;stroke-width:1}"
+    ".quiet{fill:#607d8b}.over{paint-order:stroke;stroke:#fff;stroke-width:3px}.grid{stroke:#eceff1}"
+    ".wait{stroke:#90a4ae;stroke-width:2;stroke-dasharray:2 3}.arrow{fill:none;stroke:#90a4ae;stroke-width:1}"
 )
 
 
-def svg_of(chart: Chart, title: str) -> str:
+def svg_of(chart: Chart, title: str, subtitle: str = "") -> str:
     names = [short(printable(row.tool_id), NAME_CHARS) for row in chart.rows]
     left = MARGIN + CHAR_PX * max(map(len, names), default=0) + 12
     place = _Place(left, (WIDTH - MARGIN - 64 - left) / chart.length_s)
@@ -39,7 +40,8 @@ def svg_of(chart: Chart, title: str) -> str:
         f'viewBox="0 0 {WIDTH} {height}" role="img" aria-label={quoteattr(printable(title))}>',
         f"<style>{_STYLE}</style>",
         f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>',
-        f'<text class="title" x="{MARGIN}" y="26">{escape(short(printable(title), 110))}</text>',
+        f'<text class="title" x="{MARGIN}" y="26">{escape(short(printable(title), TITLE_CHARS))}</text>',
+        f'<text class="quiet" x="{MARGIN}" y="46">{escape(short(printable(subtitle), SUBTITLE_CHARS))}</text>',
         *_legend(chart),
         *_axis(chart, place, height),
         *_arrows(chart, place),
@@ -67,8 +69,8 @@ def _legend(chart: Chart) -> Iterator[str]:
     present = {row.state for row in chart.rows} | {bar.state for row in chart.rows for bar in row.bars}
     for state, colour in COLOURS.items():
         if state in present:
-            yield f'<rect x="{x}" y="38" width="11" height="11" rx="2" fill="{colour}"/>'
-            yield f'<text class="quiet" x="{x + 16}" y="48">{state}</text>'
+            yield f'<rect x="{x}" y="58" width="11" height="11" rx="2" fill="{colour}"/>'
+            yield f'<text class="quiet" x="{x + 16}" y="68">{state}</text>'
             x += 16 + CHAR_PX * len(state) + 18
 
 
@@ -82,6 +84,9 @@ def _axis(chart: Chart, place: _Place, height: int) -> Iterator[str]:
 def _row(row: Row, name: str, index: int, place: _Place) -> Iterator[str]:
     y = place.y(index)
     yield f'<text x="{place.left - 12}" y="{y + 15}" text-anchor="end">{escape(name)}</text>'
+    for before, after in zip(row.bars, row.bars[1:], strict=False):
+        ends = f'x1="{place.x(before.end)}" x2="{place.x(after.begin)}"'
+        yield f'<line class="wait" {ends} y1="{y + 11}" y2="{y + 11}"/>'
     for number, bar in enumerate(row.bars, start=1):
         x, width = place.x(bar.begin), max(LEAST_BAR_PX, place.x(bar.end) - place.x(bar.begin))
         told = f"{row.tool_id}, run {number}: {bar.state}, {seconds(bar.end - bar.begin)}"
@@ -91,7 +96,7 @@ def _row(row: Row, name: str, index: int, place: _Place) -> Iterator[str]:
         )
     said = seconds(sum(bar.end - bar.begin for bar in row.bars)) if row.bars else row.state
     end = place.x(row.bars[-1].end) if row.bars else place.left
-    yield f'<text class="quiet" x="{end + 6}" y="{y + 15}">{said}</text>'
+    yield f'<text class="quiet over" x="{end + 6:.1f}" y="{y + 15}">{said}</text>'
 
 
 def _arrows(chart: Chart, place: _Place) -> Iterator[str]:
