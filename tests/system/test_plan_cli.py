@@ -1,0 +1,171 @@
+"""Plans from the command line: checked without a fleet, executed on a fleet of their own, looked at afterwards."""
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from jsonschema import Draft202012Validator
+from tests.system.conftest import Shared
+from tests.system.fleet import Place, known_everywhere, wait_for
+
+ROOT = Path(__file__).parents[2]
+PLANNER = ROOT / "skills/trip-planner"
+SCHEMAS = ROOT / "docs/schemas"
+ID = "6f1c2c1e-3f0a-4c57-9a33-0d6f1f2b8a10"
+CARD = {"towns": ["Ahlen", "Beckum", "Coesfeld", "Dorsten"], "km": 108, "card": "card.svg"}
+
+
+def written(place: Place, *tools: dict[str, Any]) -> str:
+    file = place.folder / "plan.json"
+    file.write_text(json.dumps({"requestId": ID, "tools": tools}))
+    return str(file)
+
+
+def tool(name: str, script: str = "flaky/scripts/fail.py", *needs: str, **more: Any) -> dict[str, Any]:
+    return {"toolId": name, "toolPath": script, "input": {}, "dependencies": list(needs), **more}
+
+
+def fits(value: object, schema: str) -> bool:
+    Draft202012Validator(json.loads((SCHEMAS / f"{schema}.schema.json").read_text())).validate(value)
+    return True
+
+
+def line_of(text: str, begin: str) -> str:
+    (found,) = [line for line in text.splitlines() if line.strip().startswith(begin)]
+    return found
+
+
+def with_planner(place: Place) -> Place:
+    shutil.copytree(PLANNER, place.skills / "trip-planner")
+    return place
+
+
+@pytest.fixture
+def flaky(shared: Shared) -> Place:
+    """A fleet with a skill whose one script fails."""
+    skill = shared.place.skills / "flaky"
+    if not skill.exists():
+        (skill / "scripts").mkdir(parents=True)
+        (skill / "scripts/fail.py").write_text("import sys\nsys.exit('no luck [red]today')\n")
+        (skill / "SKILL.md").write_text("---\nname: flaky\ndescription: Fails. Use in tests.\n---\n\n# Flaky\n")
+    wait_for(lambda: known_everywhere(shared.place, "flaky"), "all workers know the skill")
+    return shared.place
+
+
+def test_a_plan_that_fits_is_told_with_its_levels_where_no_fleet_is(place: Place) -> None:
+    file = str(PLANNER / "plan.json")
+    done = place.cli("plan", "validate", file)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [f"{file}: a plan of 3 tools in 2 levels", "  1. route, weather", "  2. card"]
+    told = place.cli("plan", "validate", "-", "--json", stdin=(PLANNER / "plan.json").read_text())
+    assert (told.returncode, json.loads(told.stdout)) == (0, {"valid": True, "errors": []})
+    assert not place.state_dir.exists()
+
+
+def test_every_error_of_a_plan_is_told_with_its_place(place: Place) -> None:
+    file = written(place, tool("a", "../etc/passwd"), tool("b", "s/x.py", "ghost"), tool("b", "s/x.py", "a"))
+    done = place.cli("plan", "validate", file)
+    assert (done.returncode, done.stdout) == (2, "")
+    places = [line.removeprefix(f"skillfleet: {file}: ").partition(": ")[0] for line in done.stderr.splitlines()]
+    assert places == ["tools[0].toolPath", "tools[2].toolId", "tools[1].dependencies[0]"]
+    told = place.cli("plan", "validate", file, "--json")
+    assert (told.returncode, [one["place"] for one in json.loads(told.stdout)["errors"]]) == (2, places)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "it is not JSON"),
+        ("[]", "it is not a JSON object"),
+        (json.dumps({"requestId": ID, "tools": [tool("a", "s/x", "b"), tool("b", "s/x", "a")]}), "a -> b -> a"),
+    ],
+)
+def test_what_is_no_plan_is_refused_from_stdin(place: Place, text: str, said: str) -> None:
+    done = place.cli("plan", "validate", "-", stdin=text)
+    assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_file_that_is_not_there_and_a_schema_that_is_not_are_bad_usage(place: Place) -> None:
+    for arguments in (("validate", "gone.json"), ("run", "gone.json"), ("schema", "gone")):
+        done = place.cli("plan", *arguments)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1) and "gone" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["plan-json", "execution-result"])
+def test_the_schemas_are_those_of_the_documents(place: Place, name: str) -> None:
+    done = place.cli("plan", "schema", name)
+    assert json.loads(done.stdout) == json.loads((SCHEMAS / f"{name}.schema.json").read_text())
+
+
+def test_the_readme_s_example_runs_on_a_fleet_of_its_own(place: Place) -> None:
+    """And is shown afterwards, with a chart that is an image."""
+    ((checking, running, showing),) = re.findall(
+        r"```sh\n(skillfleet plan validate .*)\n(skillfleet plan run .*)\n(skillfleet plan show .*)\n```",
+        (ROOT / "README.md").read_text(),
+    )
+    with_planner(place)
+    assert place.cli(*shlex.split(checking)[1:]).returncode == 0
+    done = place.cli(*shlex.split(running)[1:])
+    assert done.returncode == 0, done.stderr
+    (conversation,) = re.findall(r"tool calls \((\S+)\)", done.stderr)
+    for name, key in (("route", "1.0"), ("weather", "1.1"), ("card", "1.2")):
+        assert f"→ {key} {name}(" in done.stderr and f"✓ {key} {name} " in done.stderr
+        assert "completed" in line_of(done.stdout, f"{name} ") and "█" in line_of(done.stdout, f"{name} ")
+    assert f"plan {ID} succeeded: 3 of 3 tools completed" in done.stdout
+    assert json.loads(done.stdout.partition("state: ")[2]) == {"trip": CARD}
+    shown = place.cli(*shlex.split(showing.replace(" ID", f" {conversation}"))[1:])
+    assert (shown.returncode, shown.stdout) == (0, done.stdout), shown.stderr
+    svg = ElementTree.parse(place.folder / "trip.svg").getroot()
+    told = [rect[0].text or "" for rect in svg.iter("{http://www.w3.org/2000/svg}rect") if len(rect)]
+    assert sorted(one.partition(",")[0] for one in told) == ["card", "route", "weather"]
+    (result,) = json.loads(place.cli("plan", "show", conversation, "--json").stdout)
+    assert fits(result, "execution-result") and result["finalState"] == {"trip": CARD}
+    status = place.cli("status", conversation).stdout
+    assert [line.split()[1] for line in status.splitlines() if line.startswith("1.")] == ["route", "weather", "card"]
+
+
+def test_a_plan_that_fails_tells_each_tool_why_and_exits_as_what_has_failed(flaky: Place) -> None:
+    retried = {"maxRetries": 1, "backoffMs": 1}
+    file = written(flaky, tool("first", retryPolicy=retried), tool("then", "flaky/scripts/fail.py", "first"))
+    done = flaky.cli("plan", "run", "--follow", file)
+    assert done.returncode == 1
+    assert "· 1.0 first: failed, and is run again: no luck [red]today" in done.stderr
+    assert "(attempt 2)" in done.stderr and "✗ 1.1 then skipped" in done.stderr
+    assert line_of(done.stdout, "first ").split()[:2] == ["first", "failed"]
+    assert line_of(done.stdout, "then ").split() == ["then", "skipped"]
+    assert "first: ToolExecutionFailed: exit code 1: no luck [red]today" in done.stdout
+    assert "failed (tool failure): 0 of 2 tools completed" in done.stdout
+
+
+def test_json_is_the_execution_result_alone_however_the_plan_ends(flaky: Place) -> None:
+    file = written(flaky, tool("first", retryPolicy={"maxRetries": 0}))
+    done = flaky.cli("plan", "run", "--json", file)
+    result = json.loads(done.stdout)
+    assert done.returncode == 1 and fits(result, "execution-result")
+    assert (result["planId"], result["success"], result["failedTools"]) == (ID, False, ["first"])
+
+
+def test_a_plan_is_detached_from_and_shown_by_its_id(flaky: Place) -> None:
+    file = written(flaky, tool("first", retryPolicy={"maxRetries": 0}))
+    conversation = flaky.cli("plan", "run", "--detach", file).stdout.strip()
+    assert flaky.cli("result", conversation).returncode == 1
+    shown = flaky.cli("plan", "show", conversation)
+    assert (shown.returncode, line_of(shown.stdout, "first ").split()[1]) == (0, "failed")
+
+
+def test_a_plan_that_the_fleet_cannot_run_is_refused_with_the_place(flaky: Place) -> None:
+    done = flaky.cli("plan", "run", written(flaky, tool("a", "nowhere/scripts/x.py")))
+    assert done.returncode == 2 and "tools[0].toolPath: there is no skill 'nowhere'" in done.stderr
+
+
+def test_what_executes_no_plan_has_none_to_show(flaky: Place) -> None:
+    conversation = flaky.cli("submit", "--detach", "--model", flaky.script("Hello."), "Hi").stdout.strip()
+    flaky.cli("result", conversation)
+    shown = flaky.cli("plan", "show", conversation)
+    assert (shown.returncode, shown.stderr) == (2, f"skillfleet: {conversation} executes no plan\n")
+    assert flaky.cli("plan", "show", "nobody").returncode == 2
