@@ -125,9 +125,7 @@ def test_without_plans_the_tool_is_not_there(shared: Shared, fleet: Fleet) -> No
     assert fleet.result(fleet.submit("Plan it.", model=shared.place.script(*turns))).answer == "unknown_tool"
 
 
-def test_a_plan_of_a_conversation_that_is_cancelled_ends_with_it(
-    shared: Shared, fleet: Fleet, tmp_path: Path
-) -> None:
+def test_a_plan_of_a_conversation_that_is_cancelled_ends_with_it(shared: Shared, fleet: Fleet) -> None:
     plan = {"tools": [tool("a", "hold", {"mark": "f" * 8}, skill="third")]}
     name = fleet.submit("Plan.", model=shared.place.script([call("execute_plan", plan=plan)], "Never."), plans=True)
     wait_for(lambda: [one for one in fleet.plan_attempts(name) if fleet.transcript(one).out], "the plan runs")
