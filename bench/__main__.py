@@ -18,6 +18,7 @@ from .family.children import children
 from .family.messages import messages
 from .fleet import Pair
 from .hop_report import hop_by_part
+from .plans.part import plans
 from .records.part import records
 from .scale.part import PARTS as PARTS_OF_SCALE
 from .scale.part import scale
@@ -33,6 +34,7 @@ REST: Mapping[str, Callable[..., None]] = {
     "children": children,
     "messages": messages,
     "records": records,
+    "plans": plans,
 }
 PARTS = ("sides", "hop", "startup", "cancel", "scale", *PARTS_OF_SCALE, *REST)
 

@@ -14,11 +14,13 @@ from skillfleet_workers.wire.contract import LIST_SKILLS
 
 from ..execution.ours import cache_folder
 from ..measure import heading, interleaved, row, summary
+from ..peer import Peer, PeerMissingError
 from ..scale.deployment import Deployment
 from ..sides import ANSWER, CALLS_A_CONVERSATION
-from .dbos_peer import Dbos, DbosMissingError
 
 AT_ONCE = 8
+CHILD = Path(__file__).with_name("dbos_child.py")
+REQUIREMENT = "dbos>=3.4,<4"
 OURS = "skillfleet"
 
 
@@ -48,10 +50,13 @@ def durable(*, quick: bool) -> None:
         folder = Path(name)
         contestants = {OURS: _ours(stack.enter_context(Deployment(folder, AT_ONCE)), folder)}
         try:
-            peer = Dbos(Environments(cache_folder() / "environments"), folder, CALLS_A_CONVERSATION, AT_ONCE)
-            stack.enter_context(peer)
-            contestants[f"dbos {peer.version}, SQLite"] = Contestant(peer.converse, peer.queued)
-        except DbosMissingError as missing:
+            environments = Environments(cache_folder() / "environments")
+            given = (folder, CALLS_A_CONVERSATION, AT_ONCE)
+            peer = stack.enter_context(Peer(environments, folder, "dbos", REQUIREMENT, CHILD, *given))
+            contestants[f"dbos {peer.version}, SQLite"] = Contestant(
+                lambda count: peer.ask(f"latency {count}"), lambda count: peer.ask(f"queued {count}")
+            )
+        except PeerMissingError as missing:
             print(f"  without dbos: {missing}")
         for one in contestants.values():
             one.converse(2)

@@ -11,6 +11,7 @@ from typing import Self
 import yaml
 
 from skillfleet.app import make_ledger
+from skillfleet.conversations.redis_ledger import RedisLedger
 from skillfleet.fleet import Fleet
 from skillfleet.local.children import Child, Children
 from skillfleet.local.lone import worker_environment
@@ -93,6 +94,18 @@ class Deployment:
     def spent_ms(self) -> dict[str, float]:
         """Processor time so far, by part."""
         return spent_ms(self.sessions)
+
+    @property
+    def ledger(self) -> RedisLedger:
+        return self._ledger
+
+    @property
+    def children(self) -> Children:
+        return self._children
+
+    @property
+    def worker(self) -> Child:
+        return next(child for child in self._children.children if child.name == "worker")
 
     @property
     def sessions(self) -> dict[str, int]:

@@ -53,7 +53,8 @@ def result_of(
         began=conversation.started_at or now,
         at=conversation.finished_at or now,
         out_of_time=out_of_time,
-        others=conversation.status != "cancelled" and _has_others(conversation, spec, snapshot),
+        cancelled=conversation.status == "cancelled",
+        others=_has_others(conversation, spec, snapshot),
     )
     answers = {one.tool_call_id: one.content or "" for one in conversation.messages if one.role == "tool"}
     shown = {run.key: answers.get(run.tool_call_id, run.shown) for run in conversation.runs}

@@ -41,11 +41,12 @@ _STATES = {
 @dataclass(frozen=True, slots=True)
 class Ended:
     """`began`, `at`: seconds since the epoch; `out_of_time`: the plan's time was over; `others`: there are skills
-    that another plan could use."""
+    that another plan could use; `cancelled`: somebody has ended it."""
 
     began: float
     at: float
     out_of_time: bool = False
+    cancelled: bool = False
     others: bool = True
 
 
@@ -73,7 +74,7 @@ def execution_result(
         success=success,
         narrative=spec.plan.narrative,
         failed_tools=tuple(one.tool_id for one in failed),
-        can_replan=not success and ended.others,
+        can_replan=not success and ended.others and not ended.cancelled,
         failure_reason=None if success else _reason(ended, [one for one in failed if one.tool_id in required]),
         execution_trace=trace,
         final_state=merged(chain.from_iterable(patches)),
@@ -154,6 +155,8 @@ def _failure(
 
 def _reason(ended: Ended, failed: Sequence[ToolResult]) -> FailureReason | None:
     """Of several that failed, the first decides."""
+    if ended.cancelled:
+        return None
     if ended.out_of_time:
         return FailureReason.TIMEOUT
     for one in failed:

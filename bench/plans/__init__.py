@@ -1,0 +1,1 @@
+"""Plans beside a Celery canvas and Dask."""
