@@ -4,6 +4,8 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -127,6 +129,41 @@ def test_the_readme_s_example_runs_on_a_fleet_of_its_own(place: Place) -> None:
     assert fits(result, "execution-result") and result["finalState"] == {"trip": CARD}
     status = place.cli("status", conversation).stdout
     assert [line.split()[1] for line in status.splitlines() if line.startswith("1.")] == ["route", "weather", "card"]
+
+
+def test_the_document_s_examples_are_the_plan_that_ships_and_python_that_runs_it(place: Place) -> None:
+    document = (ROOT / "docs/plans.md").read_text()
+    ((plan,), (code,)) = (re.findall(rf"```{kind}\n(.*?)```", document, re.DOTALL) for kind in ("json", "python"))
+    assert plan == (PLANNER / "plan.json").read_text()
+    with_planner(place)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=place.folder, env=place.environment(), capture_output=True, text=True, timeout=90, check=False,
+    )  # fmt: skip
+    told = ["True 108", "route completed 0", "weather completed 0", "card completed 0"]
+    assert done.stdout.splitlines() == told, done.stderr
+
+
+def test_a_model_plans_and_its_attempts_are_told_one_after_the_other(flaky: Place) -> None:
+    other = flaky.skills / "steady"
+    shutil.copytree(flaky.skills / "flaky", other, dirs_exist_ok=True)
+    (other / "scripts/fail.py").write_text("print('{}')\n")
+    (other / "SKILL.md").write_text("---\nname: steady\ndescription: Works. Use in tests.\n---\n\n# Steady\n")
+    wait_for(lambda: known_everywhere(flaky, "steady"), "all workers know the skill")
+    once = {"retryPolicy": {"maxRetries": 0}}
+    drafts = [
+        json.dumps({"tools": [tool("work", f"{skill}/scripts/fail.py") | once]}) for skill in ("flaky", "steady")
+    ]
+    done = flaky.cli("plan", "submit", "--follow", "--model", flaky.script(*drafts), "Get to work.")
+    assert done.returncode == 0 and "succeeded: 1 of 1 tools completed" in done.stdout, done.stderr
+    (conversation,) = re.findall(r"\((\w+)\)$", line_of(done.stderr, "completed in"))
+    shown = flaky.cli("plan", "show", conversation).stdout
+    attempts = [line for line in shown.splitlines() if line.startswith(("attempt", "work "))]
+    assert [line.split()[:2] for line in attempts] == [
+        ["attempt", "1:"], ["work", "failed"], ["attempt", "2:"], ["work", "completed"],
+    ]  # fmt: skip
+    told = json.loads(flaky.cli("plan", "show", conversation, "--json").stdout)
+    assert [one["success"] for one in told] == [False, True]
 
 
 def test_a_plan_that_fails_tells_each_tool_why_and_exits_as_what_has_failed(flaky: Place) -> None:
