@@ -32,16 +32,15 @@ EntryType = EventType | LiveType
 class Entry:
     """Events: `submitted`: the spec's summary; `message`: one Message of the transcript; `turn`: the model is asked
     (`model`: which, where a skill asks for another than the conversation's); `call`: a call was sent (`tool`: the
-    contract's, where it has another `name`; `skill`: what it is about; `of_plan`: the
-    toolId), or one that needs no worker has begun (`own`); `asked`: a call waits for a person;
-    `decided`: what one has said of it; `started`, `failed` (its script has, and is run again), `returned` (its worker
-    has to go, and has ended it), `lost` (its worker lives, and has lost its run), `result`: by the worker (of a call
-    about a skill, with its `skill` and `version`), or by the orchestrator alone; `child`: the child conversation that
-    works on a call has begun (`status` queued), or has ended; `recorded`: of a recorded conversation, what the model
-    was asked for the message that follows; `diverged`: where that is not what was recorded, of a replay; `paused`,
-    `resumed`: from here on nothing new is started, or it is again; `sent`: an AgentMessage was, by it (or to it, by
-    the system); `handed`: a call was given messages that had come (`message_ids`); `ended`: the terminal status,
-    once.
+    contract's, where it has another `name`; `skill`: what it is about; `of_plan`: the toolId), or one that needs no
+    worker has begun (`own`); `asked`: a call waits for a person; `decided`: what one has said of it; `started`,
+    `failed` (its script has, and is run again), `returned` (its worker has to go, and has ended it), `lost` (its
+    worker lives, and has lost its run), `result`: by the worker (of a call about a skill, with its `skill` and
+    `version`), or by the orchestrator alone (with `of_plan`); `child`: the child conversation that works on a call
+    has begun (`status` queued), or has ended; `recorded`: of a recorded conversation, what the model was asked for
+    the message that follows; `diverged`: where that is not what was recorded, of a replay; `paused`, `resumed`: from
+    here on nothing new is started, or it is again; `sent`: an AgentMessage was, by it (or to it, by the system);
+    `handed`: a call was given messages that had come (`message_ids`); `ended`: the terminal status, once.
 
     Of the live stream, which is bounded and forgets: `progress`: what a call is busy with before its script runs;
     `output`: what its script writes; `token`: what the model says; `arguments`: what it writes into a call;

@@ -47,6 +47,21 @@ def test_a_terminal_shows_the_last_line_beside_the_spinner(capsys: pytest.Captur
     assert "·" not in seen
 
 
+@pytest.mark.parametrize("terminal_too", [False, True])
+def test_a_run_that_failed_stays_to_be_read_with_its_call(
+    capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest, terminal_too: bool
+) -> None:
+    if terminal_too:
+        request.getfixturevalue("terminal")
+    seen = shown(capsys, entry("failed", key="1.0", text="failed, and is run again: [red]no\x1b[31m"))
+    assert "· 1.0 run_python_script: failed, and is run again: [red]no␛[31m" in seen
+
+
+def test_what_will_never_run_is_told_by_its_name_in_the_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    skipped = entry("result", key="1.1", name="run_skill_script", status="skipped", tail="", of_plan="card")
+    assert shown(capsys, skipped).splitlines()[-1].strip() == "✗ 1.1 card skipped"
+
+
 def test_a_log_gets_the_last_line_of_an_output_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
     quick = [wrote(n / 5, f"line {n}\n") for n in range(1, 6 * 5)]
     slow = [wrote(10.0, "a\nb [bold] \x1b[31m\n"), wrote(10.2, "c\n"), wrote(20.1, "\n"), wrote(20.2, "d")]

@@ -56,6 +56,8 @@ def gantt_table(result: ExecutionResult, chart: Chart, width: int) -> Table:
     longest = min(NAME_CHARS, max((len(name) for name in told), default=0))
     name_chars = max(LEAST_NAME, min(longest, width - BESIDE_CHART - LEAST_CHART))
     room = min(MOST_CHART, width - BESIDE_CHART - name_chars)
+    if room < LEAST_CHART:
+        name_chars = max(LEAST_NAME, min(longest, width - BESIDE_CHART))
     table = Table(
         Column("tool", no_wrap=True), Column("state", no_wrap=True),
         Column("ms", justify="right", no_wrap=True), Column("retries", justify="right", no_wrap=True),

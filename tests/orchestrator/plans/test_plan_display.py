@@ -61,6 +61,11 @@ def test_a_narrow_terminal_gets_no_chart_and_a_wide_one_gets_one() -> None:
     assert [any("█" in line for line in lines(STATES, *RETRIED, width=width)) for width in (44, 60)] == [False, True]
 
 
+def test_without_a_chart_there_is_room_for_names() -> None:
+    name = "x" * 18
+    assert any(line.startswith(f"{name} ") for line in lines({name: State.COMPLETED}, *RETRIED, width=51))
+
+
 def test_what_others_have_named_is_neither_markup_nor_a_terminal_s_command() -> None:
     (_, line) = lines({"[red]\x1b[31mx": State.PENDING})
     assert line.startswith("[red]␛[31mx")
