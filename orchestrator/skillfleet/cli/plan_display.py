@@ -80,7 +80,7 @@ def gantt_table(result: ExecutionResult, chart: Chart, width: int) -> Table:
 def axis(length_s: float, room: int) -> str:
     """Round moments, each where it begins, as far as they stay apart."""
     line = ""
-    for moment in ticks(length_s, max(2, room // TICK_CHARS)):
+    for moment in ticks(length_s, max(3, room // TICK_CHARS)):
         place, said = int(moment * room / length_s), seconds(moment)
         if place + len(said) <= room and (not line or place > len(line)):
             line = line.ljust(place) + said

@@ -54,9 +54,11 @@ def test_events_of_other_turns_are_no_runs_of_tools() -> None:
 
 
 def test_clocks_that_differ_make_no_bar_before_the_plan_nor_one_that_ends_before_it_begins() -> None:
-    found = chart({"a": State.COMPLETED}, entry("started", 0, -3.0), entry("result", 0, -4.0), ended=0.0)
-    assert bars(found) == {"a": (Bar(0.0, 0.0, "completed"),)}
-    assert found.length_s > 0
+    early = chart({"a": State.COMPLETED}, entry("started", 0, -3.0), entry("result", 0, -4.0), ended=0.0)
+    assert bars(early) == {"a": (Bar(0.0, 0.0, "completed"),)}
+    assert early.length_s > 0
+    backwards = chart({"a": State.COMPLETED}, entry("started", 0, 3.0), entry("result", 0, 2.0))
+    assert bars(backwards) == {"a": (Bar(3.0, 3.0, "completed"),)}
 
 
 def test_the_chart_reaches_to_the_last_bar() -> None:

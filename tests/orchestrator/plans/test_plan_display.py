@@ -37,9 +37,10 @@ def test_every_state_has_a_colour_and_a_bar(state: State) -> None:
     assert bar_text(Row("a", state, (Bar(0, 1, state),)), 1.0, 5).plain.strip()
 
 
-def test_a_run_that_took_no_time_at_the_very_end_has_a_cell() -> None:
-    bar = bar_text(Row("a", "failed", (Bar(10, 10, "failed"),)), 10.0, 12)
-    assert bar.plain == " " * 11 + "×"
+@pytest.mark.parametrize(("moment", "place"), [(0, 0), (2.5, 3), (10, 11)])
+def test_a_run_that_took_no_time_has_a_cell(moment: float, place: int) -> None:
+    bar = bar_text(Row("a", "failed", (Bar(moment, moment, "failed"),)), 10.0, 12)
+    assert bar.plain == " " * place + "×"
 
 
 def test_the_table_tells_each_tool_under_an_axis() -> None:
@@ -58,7 +59,9 @@ def test_no_line_is_longer_than_the_terminal_and_states_are_always_told(width: i
 
 
 def test_a_narrow_terminal_gets_no_chart_and_a_wide_one_gets_one() -> None:
-    assert [any("█" in line for line in lines(STATES, *RETRIED, width=width)) for width in (44, 60)] == [False, True]
+    narrow, wide = lines(STATES, *RETRIED, width=44), lines(STATES, *RETRIED, width=60)
+    assert [any("█" in line for line in found) for found in (narrow, wide)] == [False, True]
+    assert [found[0].split()[4:] for found in (narrow, wide)] == [[], ["0", "5", "s"]]
 
 
 def test_without_a_chart_there_is_room_for_names() -> None:
@@ -74,6 +77,7 @@ def test_what_others_have_named_is_neither_markup_nor_a_terminal_s_command() -> 
 def test_the_axis_has_round_moments_where_they_begin() -> None:
     line = axis(10.0, 60)
     assert [(line.index(said), said) for said in ("0", "2 s", "8 s")] == [(0, "0"), (12, "2 s"), (48, "8 s")]
+    assert "1 h 30 min " in axis(10_700.0, 60)  # and not "1 h 30 min2 h"
     assert all(len(axis(length, room)) <= room for length in (0.001, 3.3, 70.0, 9e5) for room in range(12, 61))
 
 
