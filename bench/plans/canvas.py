@@ -51,7 +51,8 @@ class Canvas:
         """Seconds until its result is known."""
         run = uuid4().hex
         began = time.perf_counter()
-        if self.begin(shape, count, task, run).get(timeout=120) != 0:
+        begun = self.begin(shape, count, task, run)
+        if begun.get(timeout=120) != 0:
             raise BenchError("the canvas went wrong")
         took = time.perf_counter() - began
         if self.lost_and_twice(run, count) != (0, 0):

@@ -1,7 +1,8 @@
 -- KEYS due bell  ARGV lease_ms tenant_slots queue rooms look_ms format left_alone_ms [only]
--- Answers {released, id, fence, now, marks, ms until another is due, state, calls, messages, mailbox}, of the calls
--- those that are out, of the marks those of their routes (ROUTE, MARK in turn), of the mailbox (PLACE, MESSAGE in turn)
--- nothing unless it listens; or {released, false, ms until one is due or -1}.
+-- Answers {released, id, fence, now, marks, ms until another is due, counted, calls, mailbox, state, messages}, of the
+-- calls those that are out, of the marks those of their routes (ROUTE, MARK in turn), of the mailbox (PLACE, MESSAGE in
+-- turn) nothing unless it listens; `counted`: {cancel, pause, paused, dropped}; the last two of one that nobody has held
+-- before: who held it last knows them. Or {released, false, ms until one is due or -1}.
 local due, only, now = KEYS[1], ARGV[8], now_ms()
 local lease_ms, tenant_slots, queue = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 local id
@@ -54,18 +55,17 @@ if out ~= '' and not all_in(out, calls) then
 end
 local released = release(queue, ARGV[4], tonumber(ARGV[5]))
 if kept[8] then hear_of_ends(id, kept[7] or '') end
-local recorded, records, messages = redis.call('HGETALL', calls), {}, {}
-for i = 1, #recorded, 2 do
-  local key = string.match(recorded[i], '^[^:]*')
-  if listed(out, key) or listed(children, key) or asks(asking, key) or listed(posting, key) then
-    records[#records + 1] = recorded[i]
-    records[#records + 1] = recorded[i + 1]
+local records = records_of(calls, {out, children, asking, posting})
+local mailbox = (kept[5] or '') ~= '' and unexpired_mail(id) or {}
+local counted = redis.call('HMGET', state, 'cancel', 'pause', 'paused', 'dropped')
+for i = 1, 4 do counted[i] = counted[i] or '' end
+local answer = {released, id, fence, now, marks, idle_ms, counted, records, mailbox}
+if fence == 1 then
+  answer[10], answer[11] = redis.call('HGETALL', state), {}
+  for _, entry in ipairs(redis.call('XRANGE', events_key(id), '-', '+')) do
+    local told = {}
+    for i = 1, #entry[2], 2 do told[entry[2][i]] = entry[2][i + 1] end
+    if told.type == 'message' then table.insert(answer[11], told.data) end
   end
 end
-for _, entry in ipairs(redis.call('XRANGE', events_key(id), '-', '+')) do
-  local told = {}
-  for i = 1, #entry[2], 2 do told[entry[2][i]] = entry[2][i + 1] end
-  if told.type == 'message' then messages[#messages + 1] = told.data end
-end
-local mailbox = (kept[5] or '') ~= '' and unexpired_mail(id) or {}
-return {released, id, fence, now, marks, idle_ms, redis.call('HGETALL', state), records, messages, mailbox}
+return answer

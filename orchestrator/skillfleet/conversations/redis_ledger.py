@@ -42,6 +42,7 @@ from .schedule import LEAST_ROOMS, RESEND_AFTER_S, Rooms
 from .stored import (
     UNREADABLE,
     OwnWritings,
+    conversation_of,
     entry_of,
     own_ms,
     pages,
@@ -49,6 +50,9 @@ from .stored import (
     state_json,
     stored_apart,
 )
+
+COUNTED = ("cancel", "pause", "paused", "dropped")
+"""Fields of the state hash that a claim brings; empty: there is no such field."""
 
 TIDY_EVERY_S = 60.0
 _LOOK_MS = int(RESEND_AFTER_S * 1000)
@@ -143,20 +147,28 @@ class RedisLedger(KeptInRedis, MailInRedis):
         if not answer[0]:
             return Nothing(None if answer[1] < 0 else answer[1] / 1000, released)
         name, fence, now, marks, idle_ms = answer[:5]
-        state, calls, messages = paired(answer[5]), paired(answer[6]), answer[7]
+        counted = dict(zip(COUNTED, answer[5], strict=True))
         try:
-            conversation, records = self._written.read(name, fence, state, messages), parse_records(calls)
-            mailbox = mail_of(answer[8])
+            conversation, records = self._read(name, fence, counted, answer[8:]), parse_records(paired(answer[6]))
+            mailbox = mail_of(answer[7])
         except UNREADABLE as unreadable:
             # Others are served meanwhile; it is looked at again when this lease ends.
             log.error("conversation %s cannot be read: %r", name, unreadable)
             return Nothing(0.0, released)
         overtaken_at = {route: int(mark) / 1000 for route, mark in paired(marks).items()}
-        cancel, pause = state.get("cancel") == "1", "pause" in state
+        if conversation is None:
+            return Nothing(0.0, released)
+        cancel, pause = counted["cancel"] == "1", counted["pause"] != ""
         return Claim(
             conversation, fence, now / 1000, cancel, records, pause, overtaken_at, released, idle_ms / 1000,
             mailbox,
         )  # fmt: skip
+
+    def _read(self, name: str, fence: int, counted: dict[str, str], whole: Sequence[Any]) -> Conversation | None:
+        """`whole`: state and messages of one that nobody has held before. None: it is gone."""
+        if whole:
+            return conversation_of(paired(whole[0]), whole[1])
+        return self._written.read(name, fence, counted) or self.load(name)
 
     def commit(
         self,
@@ -168,7 +180,8 @@ class RedisLedger(KeptInRedis, MailInRedis):
         rooms: Rooms = LEAST_ROOMS,
         taken: Sequence[str] = (),
     ) -> Written | None:
-        name, apart = after.id, stored_apart(after).items()
+        name = after.id
+        apart = stored_apart(after, self._written.resting(name)).items()
         done, *released = self._commit(
             keys=[
                 keys.state(name), keys.events(name), keys.calls(name), self._due, keys.end(name), keys.DEAD,
@@ -185,8 +198,8 @@ class RedisLedger(KeptInRedis, MailInRedis):
                 len(apart), *(part for field in apart for part in field), *(part for entry in told for part in entry),
             ],
         )  # fmt: skip
-        if done and due is not None:
-            self._written.note(after, fence)
+        if done:
+            self._written.note(after, fence, let_go=due is not None)
         return Written(tuple(released)) if done else None
 
     def awake_s(self) -> float:

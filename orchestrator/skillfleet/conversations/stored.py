@@ -10,6 +10,8 @@ from ..subagents.fork import outcome
 from .ledger import FORMAT
 from .messages import Message
 from .models import Conversation, ConversationSpec
+from .plan_runs import has_begun
+from .runs import ToolRun
 
 POSITION = ("spec", "state", "created")
 """Fields of the state hash that tell where a conversation stands, without the calls of closed turns."""
@@ -22,6 +24,8 @@ UNREADABLE = (ValueError, KeyError, TypeError, AttributeError)
 
 WITH_CHILDREN = 4
 """The first format that keeps of a conversation's children what is known of them."""
+
+NO_RUNS: Mapping[str, ToolRun] = {}
 
 MOST_KEPT = 256
 FENCES_A_TURN = 2
@@ -41,8 +45,11 @@ def pages(read: Any) -> dict[str, list[tuple[str, dict[str, str]]]]:
 
 
 def state_json(conversation: Conversation) -> str:
-    """It begins with its format, which is read without parsing it."""
+    """It begins with its format, which is read without parsing it. Of the many calls of a plan only those that are on
+    their way: the others stand apart."""
     recent = tuple(run for run in conversation.runs if run.ref.turn >= conversation.turn)
+    if conversation.spec.plan is not None:
+        recent = tuple(run for run in recent if _moves(run))
     stored = conversation.model_copy(update={"runs": recent}).model_dump_json(exclude=_ELSEWHERE)
     return f'{{"format":{FORMAT},{stored[1:]}'
 
@@ -50,16 +57,35 @@ def state_json(conversation: Conversation) -> str:
 def closed_runs(conversation: Conversation) -> dict[str, str]:
     """By field: the calls of the turn before. Those of earlier ones are stored, and change no more."""
     closed = (run for run in conversation.runs if run.ref.turn == conversation.turn - 1)
-    return {f"{RUN}{run.key}": run.model_dump_json(exclude_defaults=True) for run in closed}
+    return _written(closed)
 
 
-def stored_apart(conversation: Conversation) -> dict[str, str]:
-    """By field: the closed calls; of one with children, the calls that began those that are to be heard of, those of
-    them that calls wait for, and those that were told to end; of one that is ending, that it is; in a turn with
-    several calls, whether some wait to be sent; in one with calls that the orchestrator makes, those that wait for
-    messages, and for the ledger's word; in one with a word of a person's, the calls that wait for one; of a child
-    that has ended, what its parent's call has come to."""
-    apart, turn = closed_runs(conversation), [run for run in conversation.runs if run.ref.turn == conversation.turn]
+def _written(runs: Iterable[ToolRun]) -> dict[str, str]:
+    return {f"{RUN}{run.key}": run.model_dump_json(exclude_defaults=True) for run in runs}
+
+
+def _moves(run: ToolRun) -> bool:
+    return run.status is None and (run.asks != "" or has_begun(run))
+
+
+def resting_runs(conversation: Conversation) -> dict[str, ToolRun]:
+    """By key: of a plan's open turn, the calls that wait for others, or have ended."""
+    if conversation.spec.plan is None:
+        return {}
+    return {run.key: run for run in conversation.runs if run.ref.turn == conversation.turn and not _moves(run)}
+
+
+def stored_apart(conversation: Conversation, known: Mapping[str, ToolRun] = NO_RUNS) -> dict[str, str]:
+    """By field: the closed calls; of a plan those that rest, but for those that are `known` to be stored as they are;
+    of one with children, the calls that began those that are to be heard of, those of them that calls wait for, and
+    those that were told to end; of one that is ending, that it is; in a turn with several calls, whether some wait to
+    be sent; in one with calls that the orchestrator makes, those that wait for messages, and for the ledger's word;
+    in one with a word of a person's, the calls that wait for one; of a child that has ended, what its parent's call
+    has come to."""
+    resting = resting_runs(conversation).items()
+    anew = {key: run for key, run in resting if known.get(key) is not run}
+    apart = closed_runs(conversation) | _written(anew.values())
+    turn = [run for run in conversation.runs if run.ref.turn == conversation.turn]
     if conversation.children:
         apart["children"] = ",".join(child.key for child in conversation.open_children)
         apart["awaits"] = ",".join(sorted(conversation.awaited))
@@ -123,27 +149,37 @@ def _child_then(run: dict[str, Any]) -> dict[str, Any]:
 
 class OwnWritings:
     """What this process wrote last of some conversations: who finds that nobody else held one since has no need to
-    read it again. Safe to share between threads."""
+    read it again, nor to write again what rests. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[int, Conversation]] = {}
+        self._resting: dict[str, dict[str, ToolRun]] = {}
 
-    def note(self, after: Conversation, fence: int) -> None:
-        """It was let go under this fence."""
+    def note(self, after: Conversation, fence: int, *, let_go: bool) -> None:
+        """It was stored under this fence."""
         if after.terminal:
+            self._resting.pop(after.id, None)
             return
-        if len(self._last) >= MOST_KEPT:
-            self._last.clear()
-        self._last[after.id] = fence, after
+        for kept in (self._last, self._resting):
+            if len(kept) >= MOST_KEPT:
+                kept.clear()
+        if let_go:
+            self._last[after.id] = fence, after
+        if resting := resting_runs(after):
+            self._resting[after.id] = resting
 
-    def read(self, name: str, fence: int, state: Mapping[str, str], messages: Sequence[str]) -> Conversation:
-        """As `conversation_of`."""
+    def resting(self, name: str) -> Mapping[str, ToolRun]:
+        """Its calls that are stored apart as they are."""
+        return self._resting.get(name, NO_RUNS)
+
+    def read(self, name: str, fence: int, counted: Mapping[str, str]) -> Conversation | None:
+        """As it was claimed under this fence; None: others may have held it since."""
         before, mine = self._last.pop(name, (0, None))
-        if mine is None or fence != before + FENCES_A_TURN or len(messages) != len(mine.messages):
-            return conversation_of(state, messages)
-        counted = _counted(state)
-        same = all(getattr(mine, field) == value for field, value in counted.items())
-        return mine if same else mine.model_copy(update=counted)
+        if mine is None or fence != before + FENCES_A_TURN:
+            return None
+        update = _counted(counted)
+        same = all(getattr(mine, field) == value for field, value in update.items())
+        return mine if same else mine.model_copy(update=update)
 
 
 def _counted(state: Mapping[str, str]) -> dict[str, Any]:

@@ -40,6 +40,35 @@ local function asks(asking, key)
   return string.find(',' .. asking, ',' .. key .. '=', 1, true) ~= nil
 end
 
+-- Of the calls hash what is kept of these calls (lists of KEY, or of KEY=KIND, separated by commas), field and value in
+-- turn: field by field, but for the calls of turns that have few others.
+local function records_of(calls, lists)
+  local keys, fields, found = {}, {}, {}
+  for _, list in ipairs(lists) do
+    for key in string.gmatch(list, '[^,]+') do keys[string.match(key, '^[^=]*')] = true end
+  end
+  for key in pairs(keys) do
+    for name in string.gmatch(CALL_FIELDS, '%a+') do fields[#fields + 1] = key .. ':' .. name end
+  end
+  if #fields > 0 and #fields < math.min(4000, redis.call('HLEN', calls)) then
+    for i, value in ipairs(redis.call('HMGET', calls, unpack(fields))) do
+      if value then
+        found[#found + 1] = fields[i]
+        found[#found + 1] = value
+      end
+    end
+  elseif #fields > 0 then
+    local recorded = redis.call('HGETALL', calls)
+    for i = 1, #recorded, 2 do
+      if keys[string.match(recorded[i], '^[^:]*')] then
+        found[#found + 1] = recorded[i]
+        found[#found + 1] = recorded[i + 1]
+      end
+    end
+  end
+  return found
+end
+
 -- Whether the conversation still waits for this call.
 local function is_out(state, call)
   if ended(state) then return false end

@@ -36,6 +36,12 @@ def calls(conversation_id: str) -> str:
     return f"{PREFIX}:{{{conversation_id}}}:calls"
 
 
+CALL_FIELDS = (
+    "attempt beat worker effects failed failures returned lost said sent route result begun child decision posted"
+)
+"""What is read of a call, of all that its hash holds."""
+
+
 def end(conversation_id: str) -> str:
     """Stream of one entry, written with the terminal status: who only waits for the end reads this."""
     return f"{PREFIX}:{{{conversation_id}}}:end"

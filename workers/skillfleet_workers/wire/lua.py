@@ -14,6 +14,7 @@ _KEYS = (keys.state, keys.calls, keys.events, keys.live, keys.mailbox, keys.topi
 _CONSTANTS = {
     name: getattr(keys, name)
     for name in (
+        "CALL_FIELDS",
         "READY",
         "HELD",
         "WAITING",
