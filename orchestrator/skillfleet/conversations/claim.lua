@@ -1,7 +1,7 @@
 -- KEYS due bell  ARGV lease_ms tenant_slots queue rooms look_ms format left_alone_ms [only]
 -- Answers {released, id, fence, now, marks, ms until another is due, counted, calls, mailbox, state, messages}, of the
 -- calls those that are out, of the marks those of their routes (ROUTE, MARK in turn), of the mailbox (PLACE, MESSAGE in
--- turn) nothing unless it listens; `counted`: {cancel, pause, paused, dropped}; the last two of one that nobody has held
+-- turn) nothing unless it listens; `counted`: {commit, cancel, pause, paused, dropped}; the last two of one that nobody has held
 -- before: who held it last knows them. Or {released, false, ms until one is due or -1}.
 local due, only, now = KEYS[1], ARGV[8], now_ms()
 local lease_ms, tenant_slots, queue = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
@@ -57,8 +57,8 @@ local released = release(queue, ARGV[4], tonumber(ARGV[5]))
 if kept[8] then hear_of_ends(id, kept[7] or '') end
 local records = records_of(calls, {out, children, asking, posting})
 local mailbox = (kept[5] or '') ~= '' and unexpired_mail(id) or {}
-local counted = redis.call('HMGET', state, 'cancel', 'pause', 'paused', 'dropped')
-for i = 1, 4 do counted[i] = counted[i] or '' end
+local counted = redis.call('HMGET', state, 'commit', 'cancel', 'pause', 'paused', 'dropped')
+for i = 1, 5 do counted[i] = counted[i] or '' end
 local answer = {released, id, fence, now, marks, idle_ms, counted, records, mailbox}
 if fence == 1 then
   answer[10], answer[11] = redis.call('HGETALL', state), {}

@@ -51,7 +51,7 @@ from .stored import (
     stored_apart,
 )
 
-COUNTED = ("cancel", "pause", "paused", "dropped")
+COUNTED = ("commit", "cancel", "pause", "paused", "dropped")
 """Fields of the state hash that a claim brings; empty: there is no such field."""
 
 TIDY_EVERY_S = 60.0
@@ -149,7 +149,7 @@ class RedisLedger(KeptInRedis, MailInRedis):
         name, fence, now, marks, idle_ms = answer[:5]
         counted = dict(zip(COUNTED, answer[5], strict=True))
         try:
-            conversation, records = self._read(name, fence, counted, answer[8:]), parse_records(paired(answer[6]))
+            conversation, records = self._read(name, counted, answer[8:]), parse_records(paired(answer[6]))
             mailbox = mail_of(answer[7])
         except UNREADABLE as unreadable:
             # Others are served meanwhile; it is looked at again when this lease ends.
@@ -164,11 +164,11 @@ class RedisLedger(KeptInRedis, MailInRedis):
             mailbox,
         )  # fmt: skip
 
-    def _read(self, name: str, fence: int, counted: dict[str, str], whole: Sequence[Any]) -> Conversation | None:
+    def _read(self, name: str, counted: dict[str, str], whole: Sequence[Any]) -> Conversation | None:
         """`whole`: state and messages of one that nobody has held before. None: it is gone."""
         if whole:
             return conversation_of(paired(whole[0]), whole[1])
-        return self._written.read(name, fence, counted) or self.load(name)
+        return self._written.read(name, counted) or self.load(name)
 
     def commit(
         self,
@@ -181,7 +181,8 @@ class RedisLedger(KeptInRedis, MailInRedis):
         taken: Sequence[str] = (),
     ) -> Written | None:
         name = after.id
-        apart = stored_apart(after, self._written.resting(name)).items()
+        apart, once = stored_apart(after, self._written.resting(name)).items(), secrets.token_hex(8)
+        self._written.note(after, once)
         done, *released = self._commit(
             keys=[
                 keys.state(name), keys.events(name), keys.calls(name), self._due, keys.end(name), keys.DEAD,
@@ -189,7 +190,7 @@ class RedisLedger(KeptInRedis, MailInRedis):
             ],
             args=[
                 name, fence, state_json(after), after.status, "" if due is None else int(due * 1000),
-                ",".join(run.key for run in after.with_workers), self._ttl_s, secrets.token_hex(8),
+                ",".join(run.key for run in after.with_workers), self._ttl_s, once,
                 ",".join(run.ref.call_id for run in after.dead), MAX_DEAD,
                 ",".join(f"{run.key}:{'child' if run.child else 'result'}" for run in after.given_up),
                 self._tenant_slots, self._queue, rooms.told, _LOOK_MS,
@@ -199,7 +200,7 @@ class RedisLedger(KeptInRedis, MailInRedis):
             ],
         )  # fmt: skip
         if done:
-            self._written.note(after, fence, let_go=due is not None)
+            self._written.note_stored(after)
         return Written(tuple(released)) if done else None
 
     def awake_s(self) -> float:

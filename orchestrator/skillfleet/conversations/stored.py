@@ -28,9 +28,6 @@ WITH_CHILDREN = 4
 NO_RUNS: Mapping[str, ToolRun] = {}
 
 MOST_KEPT = 256
-FENCES_A_TURN = 2
-"""To let go raises the fence, and so does the next claim."""
-
 _ELSEWHERE = {"spec", "messages", "paused_s", "dropped"}
 
 
@@ -148,23 +145,22 @@ def _child_then(run: dict[str, Any]) -> dict[str, Any]:
 
 
 class OwnWritings:
-    """What this process wrote last of some conversations: who finds that nobody else held one since has no need to
-    read it again, nor to write again what rests. Safe to share between threads."""
+    """What this process wrote last of some conversations: where that is still the last, there is no need to read it
+    again, nor to write again what rests. Safe to share between threads."""
 
     def __init__(self) -> None:
-        self._last: dict[str, tuple[int, Conversation]] = {}
+        self._last: dict[str, tuple[str, Conversation]] = {}
         self._resting: dict[str, dict[str, ToolRun]] = {}
 
-    def note(self, after: Conversation, fence: int, *, let_go: bool) -> None:
-        """It was stored under this fence."""
-        if after.terminal:
-            self._resting.pop(after.id, None)
-            return
-        for kept in (self._last, self._resting):
-            if len(kept) >= MOST_KEPT:
-                kept.clear()
-        if let_go:
-            self._last[after.id] = fence, after
+    def note(self, after: Conversation, commit: str) -> None:
+        """It is about to be stored by the commit of this name. Others may claim it before that one is answered."""
+        if len(self._last) >= MOST_KEPT:
+            self._last.clear()
+        self._last[after.id] = commit, after
+
+    def note_stored(self, after: Conversation) -> None:
+        if len(self._resting) >= MOST_KEPT:
+            self._resting.clear()
         if resting := resting_runs(after):
             self._resting[after.id] = resting
 
@@ -172,10 +168,10 @@ class OwnWritings:
         """Its calls that are stored apart as they are."""
         return self._resting.get(name, NO_RUNS)
 
-    def read(self, name: str, fence: int, counted: Mapping[str, str]) -> Conversation | None:
-        """As it was claimed under this fence; None: others may have held it since."""
-        before, mine = self._last.pop(name, (0, None))
-        if mine is None or fence != before + FENCES_A_TURN:
+    def read(self, name: str, counted: Mapping[str, str]) -> Conversation | None:
+        """As it stands, where its last commit was ours; None: it must be read."""
+        commit, mine = self._last.get(name, ("", None))
+        if mine is None or commit != counted["commit"]:
             return None
         update = _counted(counted)
         same = all(getattr(mine, field) == value for field, value in update.items())
