@@ -41,6 +41,7 @@ Record = Annotated[
 AskUser = Annotated[bool, typer.Option("--ask-user", help="The model may ask you questions.")]
 PersonTimeout = Annotated[float | None, typer.Option(help="Seconds for which it waits for a person at most (86400).")]
 Subagents = Annotated[bool, typer.Option("--subagents", help="It may begin subagents, which exchange messages.")]
+Plans = Annotated[bool, typer.Option("--plans", help="It may execute plans: DAGs of scripts.")]
 MaxChildren = Annotated[int | None, typer.Option(help="Most subagents of its own at once (10).")]
 Batch = Annotated[Path | None, typer.Option(help='A file of JSON lines, each {"prompt": ...}; instead of PROMPT.')]
 

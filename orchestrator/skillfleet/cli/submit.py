@@ -57,6 +57,7 @@ def submit(
     ask_user: options.AskUser = False,
     person_timeout: options.PersonTimeout = None,
     subagents: options.Subagents = False,
+    plans: options.Plans = False,
     max_children: options.MaxChildren = None,
     batch: options.Batch = None,
 ) -> int:

@@ -45,6 +45,7 @@ end
 redis.call('ZADD', due, now + lease_ms, id)
 if tenant_slots > 0 and not ended(state) then holds(due, tenant_of(state), id, lease_ms) end
 local fence = redis.call('HINCRBY', state, 'fence', 1)
+redis.call('HSET', state, 'held', fence)
 
 local marks = {}
 if out ~= '' and not all_in(out, calls) then

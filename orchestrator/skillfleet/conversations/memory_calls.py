@@ -76,7 +76,7 @@ class MemoryCallLedger:
             store.tell(kept, "result", result.told(ref))
             news = result.forks or bool(kept.position.unsent)
             kept.news = kept.fence if news else kept.news
-            if news or kept.all_in():
+            if (news and kept.held != kept.fence) or kept.all_in():
                 store.ring(ref.conversation_id)
             return "recorded"
 

@@ -84,6 +84,7 @@ class MemoryLedger(KeptInMemory, MailInMemory):
             if not kept.ended(now):
                 self._hold(kept)
             kept.fence += 1
+            kept.held = kept.fence
             routes = [] if kept.all_in() else heal(store, kept)
             released = tuple(release(store, rooms))
             return Claim(

@@ -30,6 +30,8 @@ class Kept:
 
     position: Conversation
     fence: int = 0
+    held: int = -1
+    """The fence of the last claim: as long as it is the newest, somebody holds it."""
     cancel: bool = False
     pause: float | None = None
     """Since when; None when it is not to be paused."""

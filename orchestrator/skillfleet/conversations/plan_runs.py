@@ -29,16 +29,17 @@ def has_begun(run: ToolRun) -> bool:
 
 def standing_of(conversation: Conversation, spec: PlanSpec) -> Standing:
     places: dict[str, set[str]] = {"succeeded": set(), "failed": set(), SKIPPED: set(), "begun": set()}
+    held = {tool_of(spec, run).tool_id for run in conversation.with_persons}
     for run in conversation.runs:
         if run.status is None and not has_begun(run):
             continue
         place = "begun" if run.status is None else run.status if run.status in places else "failed"
         places[place].add(tool_of(spec, run).tool_id)
-    return Standing(places["succeeded"], places["failed"], places[SKIPPED], places["begun"])
+    return Standing(places["succeeded"], places["failed"], places[SKIPPED], places["begun"], held)
 
 
 def sendable(conversation: Conversation, spec: PlanSpec) -> tuple[ToolRun, ...]:
-    """First those that are run again. What waits for a person waits alone."""
+    """First those that are run again. What waits for a person holds up nobody."""
     waiting = conversation.unsent
     again = tuple(run for run in waiting if has_begun(run))
     if len(again) == len(waiting):

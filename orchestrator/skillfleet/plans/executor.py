@@ -9,12 +9,13 @@ from .models import PlanJson, ToolInvocation
 @dataclass(frozen=True, slots=True)
 class Standing:
     """How far a plan has come, by tool ids. `succeeded`; `failed`: for good; `skipped`; `begun`: on their way, or
-    waiting until they are run again. All others wait."""
+    waiting until they are run again; `held`: not yet to begin, whatever they depend on. All others wait."""
 
     succeeded: Collection[str] = frozenset()
     failed: Collection[str] = frozenset()
     skipped: Collection[str] = frozenset()
     begun: Collection[str] = frozenset()
+    held: Collection[str] = frozenset()
 
     def has_ended(self, tool_id: str) -> bool:
         return tool_id in self.succeeded or tool_id in self.failed or tool_id in self.skipped
@@ -48,7 +49,8 @@ def startable(plan: PlanJson, standing: Standing) -> Iterator[str]:
     crowd = _Crowd(any(not plan.may_overlap(tool) for tool in plan.tools if tool.tool_id in standing.begun))
     crowd.anybody = bool(standing.begun)
     for tool in plan.tools:
-        ready = standing.waits(tool.tool_id) and all(map(standing.has_ended, tool.dependencies))
+        waits = standing.waits(tool.tool_id) and tool.tool_id not in standing.held
+        ready = waits and all(map(standing.has_ended, tool.dependencies))
         if ready and crowd.admits(overlaps=plan.may_overlap(tool)):
             yield tool.tool_id
         if crowd.closed:

@@ -100,6 +100,9 @@ class Machine:
                 self._later((run.retry_at or 0) - self.now, BackoffOver(run.key), self._tool(run).name)
         return True
 
+    def next_event(self) -> Event | None:
+        return self._ahead[0][2] if self._ahead else None
+
     def to_the_end(self) -> ExecutionResult:
         self.begin()
         while self.advance():

@@ -10,7 +10,7 @@ if held[1] == ARGV[3] then return 'recorded' end
 if ended(KEYS[1]) then return dropped('ended') end
 if held[1] or held[2] ~= ARGV[2] then return dropped('duplicate') end
 if held[3] == ARGV[2] then return 'again' end
-local s = redis.call('HMGET', KEYS[1], 'out', 'unsent')
+local s = redis.call('HMGET', KEYS[1], 'out', 'unsent', 'fence', 'held')
 local out = s[1] or ''
 if not listed(out, call) then return dropped('ended') end
 if tonumber(held[4] or 0) < tonumber(ARGV[5]) then
@@ -24,8 +24,9 @@ if tonumber(held[4] or 0) < tonumber(ARGV[5]) then
 end
 redis.call('HSET', KEYS[2], call .. ':result', ARGV[3])
 tell(KEYS[1], KEYS[3], 'result', ARGV[4])
--- There is room for one of the calls that wait to be sent; or a child is to begin.
-local news = ARGV[7] == '1' or s[2] == '1'
-if news then redis.call('HSET', KEYS[1], 'news', redis.call('HGET', KEYS[1], 'fence')) end
-if news or all_in(out, KEYS[2]) then ring(id_of(KEYS[1])) end
+-- There is room for one of the calls that wait to be sent; or a child is to begin. Whoever holds the conversation now
+-- looks at it when that is stored: to have it taken away would waste what is under way.
+local news, held = ARGV[7] == '1' or s[2] == '1', s[3] == s[4]
+if news then redis.call('HSET', KEYS[1], 'news', s[3]) end
+if (news and not held) or all_in(out, KEYS[2]) then ring(id_of(KEYS[1])) end
 return 'recorded'

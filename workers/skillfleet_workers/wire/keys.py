@@ -8,12 +8,12 @@ PREFIX = "skillfleet"
 
 
 def state(conversation_id: str) -> str:
-    """Hash: spec, state, status, fence, out, children, awaits (those of them that calls wait for), leaving
-    (those that were told to end), asking, listening, posting, parent, root, outcome, cancel, pause, paused_with (it
-    is because its parent is), paused, idempotency, deadline, own (from acceptance to the deadline, but for
-    pauses), seq, created, commit, dropped, news, blobs, tenant, priority, routed (a call of it has had a route);
-    where it is due, which bell it rings, which control channel its workers hear, and which queue its calls are sent
-    to (QueueKeys.base)."""
+    """Hash: spec, state, status, fence, held (the fence of the last claim: where it is the newest, somebody holds
+    it), out, children, awaits (those of them that calls wait for), leaving (those that were told to end), asking,
+    listening, posting, parent, root, outcome, cancel, pause, paused_with (it is because its parent is), paused,
+    idempotency, deadline, own (from acceptance to the deadline, but for pauses), seq, created, commit, dropped, news,
+    blobs, tenant, priority, routed (a call of it has had a route); where it is due, which bell it rings, which
+    control channel its workers hear, and which queue its calls are sent to (QueueKeys.base)."""
     return f"{PREFIX}:{{{conversation_id}}}:state"
 
 
