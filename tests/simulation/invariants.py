@@ -8,13 +8,14 @@ from skillfleet.conversations.ledger import Claim
 from skillfleet.conversations.lost_calls import MAX_STARTS
 from skillfleet.conversations.memory_store import Kept, MemoryStore
 from skillfleet.conversations.messages import transcript_problem
-from skillfleet.conversations.models import Conversation
+from skillfleet.conversations.models import Conversation, ConversationSpec
 from skillfleet.events import Entry
 from skillfleet_workers.wire.contract import CallRef
 
 from .chains import look_at_step
 from .families import FAMILY_TOOLS
 from .kinship import Kinship
+from .plans import MOST_RETRIES, look_at_plan, look_at_tool
 from .post import PostOffice
 from .record import Record
 from .stories import PARALLEL, REPLY_TOKENS, RETRIES, undisturbed
@@ -28,10 +29,14 @@ class Invariants:
         self._store, self.room = store, room
         self.records: dict[str, Record] = {}
         self.open: set[str] = set()
+        self._accepted: dict[str, ConversationSpec] = {}
         self.post = PostOffice(store)
         self.kinship = Kinship(store, self.records)
 
-    def accepted(self, name: str) -> None:
+    def accepted(self, name: str, spec: ConversationSpec | None = None) -> None:
+        """`spec`: as it was asked for."""
+        if spec is not None:
+            self._accepted[name] = spec
         if name not in self.records:
             self.records[name] = Record()
             self.open.add(name)
@@ -82,7 +87,9 @@ class Invariants:
         record = self.records[ref.conversation_id]
         record.ran[ref.key] += 1
         look_at_step(self._store, ref)
-        most = 1 if effects == "unsafe" else MAX_STARTS * (1 + RETRIES)
+        if spec := self._accepted.get(ref.conversation_id):
+            look_at_tool(self._store, ref, spec)
+        most = 1 if effects == "unsafe" else MAX_STARTS * (1 + max(RETRIES, MOST_RETRIES))
         claim_that(record.ran[ref.key] <= most, "3: starts of one call", (ref.task_id, effects))
 
     def asked(self, name: str, turn: int, fence: int) -> None:
@@ -147,6 +154,9 @@ class Invariants:
         claim_that(paid <= disturbances, "10: what is paid in vain", (name, record.asked, ended.turn))
         self.kinship.at_end(ended)
         self.post.at_end(name, ended, seen)
+        if plan := ended.spec.plan:
+            look_at_plan(ended, plan)
+            return
         _same_transcript(ended, {known.id for known in ended.children if self._was_cancelled(known.id)})
 
     def _was_cancelled(self, name: str) -> bool:
@@ -165,7 +175,7 @@ BY_CHILDREN = ('"max_children"', '"no_budget_left"')
 def _look_at_budgets(position: Conversation) -> None:
     limits, closing = position.spec.limits, position.closing is not None
     claim_that(
-        bool(position.spec.steps) or position.turn <= limits.max_turns + closing,
+        not position.spec.has_model or position.turn <= limits.max_turns + closing,
         "10: one turn beyond the limit",
         position.id,
     )

@@ -110,4 +110,4 @@ class Kinship:
 
 def _tokens(position: Conversation) -> int:
     """What runs without a model uses none."""
-    return 0 if position.spec.steps else position.turn * REPLY_TOKENS
+    return 0 if not position.spec.has_model else position.turn * REPLY_TOKENS

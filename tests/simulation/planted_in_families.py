@@ -90,6 +90,36 @@ def _unordered(spec: ConversationSpec) -> ConversationSpec:
     return spec.model_copy(update={"agent": spec.agent.model_copy(update={"steps": steps})})
 
 
+class HeedlessPlanner(MemoryLedger):
+    """Runs all tools of a plan at once, whatever each needs."""
+
+    def submit(self, *specs: ConversationSpec) -> list[Accepted]:
+        return super().submit(*map(_without_dependencies, specs))
+
+
+def _without_dependencies(spec: ConversationSpec) -> ConversationSpec:
+    if spec.agent is None or spec.plan is None:
+        return spec
+    tools = tuple(tool.model_copy(update={"dependencies": ()}) for tool in spec.plan.plan.tools)
+    plan = spec.plan.model_copy(update={"plan": spec.plan.plan.model_copy(update={"tools": tools})})
+    return spec.model_copy(update={"agent": spec.agent.model_copy(update={"plan": plan})})
+
+
+class CrowdingPlanner(MemoryLedger):
+    """Has tools of a plan beside each other that must be alone."""
+
+    def submit(self, *specs: ConversationSpec) -> list[Accepted]:
+        return super().submit(*map(_side_by_side, specs))
+
+
+def _side_by_side(spec: ConversationSpec) -> ConversationSpec:
+    if spec.agent is None or spec.plan is None:
+        return spec
+    tools = tuple(tool.model_copy(update={"concurrent": True}) for tool in spec.plan.plan.tools)
+    plan = spec.plan.model_copy(update={"plan": spec.plan.plan.model_copy(update={"tools": tools, "parallel": True})})
+    return spec.model_copy(update={"agent": spec.agent.model_copy(update={"plan": plan})})
+
+
 class ImpatientDriver(Driver):
     """What has answered ends at once, whatever still works for it."""
 
@@ -129,6 +159,8 @@ PLANTED_IN_FAMILIES = {
     "messages are taken with the claim": Bug(ledger=HastyMailbox),
     "a pause is not passed on": Bug(ledger=LonelyPause),
     "a chain keeps no order": Bug(ledger=HeedlessLedger),
+    "a plan keeps no order": Bug(ledger=HeedlessPlanner),
+    "tools that must be alone are not": Bug(ledger=CrowdingPlanner),
     "a parent does not wait for its children to end": Bug(driver=ImpatientDriver),
     "what a cancelled child has used is forgotten": Bug(ledger=ForgetfulOfUsage),
 }

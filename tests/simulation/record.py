@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from skillfleet.conversations.messages import Message
 from skillfleet.conversations.models import TERMINAL
+from skillfleet.conversations.plan_runs import SKIPPED
 from skillfleet.events import Entry
 
 from .violations import claim_that
@@ -72,6 +73,8 @@ class Record:
         key = entry.data["key"]
         if entry.type == "result":
             self.results[key] += 1
+            if entry.data["status"] == SKIPPED:  # whatever anybody would have said
+                self.asking.discard(key)
             claim_that(self.results[key] == 1, "3: one recorded result a call", (name, key))
             return
         self.starts[key] += 1

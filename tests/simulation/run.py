@@ -138,7 +138,7 @@ class Run:
             same = (accepted.id, accepted.at) == (name, known.spec.created_at)
             claim_that(same, "2: the same key, the same conversation", (name, accepted))
         self.world.note("client", f"submits {name}")
-        self.place.invariants.accepted(name)
+        self.place.invariants.accepted(name, story.spec)
         if again:
             return
         self.unsubmitted -= 1

@@ -38,6 +38,7 @@ from skillfleet_workers.wire.contract import CallRef, Effects, Governing
 
 from .chains import CHAIN_SCRIPTS, FLAKY, chain_reply, chained, status_for, written_by_step
 from .families import FAMILY_TOOLS, GENERATIONS, Family, for_whom
+from .plans import planned
 
 PATIENT_S = 7 * 86400.0
 POISON = "os.kill(os.getppid(), 9)"
@@ -47,8 +48,8 @@ TENANTS = ("ann", "ann", "bob", "cy")
 PARALLEL = 3
 """Most calls of a conversation that are out at once."""
 MOST_CHAIN_TURNS = 10
-CHAINS = 0.3
-"""How likely one without subagents runs skills without a model, and"""
+CHAINS, PLANS = 0.3, 0.3
+"""How likely one without subagents runs skills without a model; and of the others, executes a plan; and"""
 FAMILIES = 0.5
 """How likely a conversation may have subagents, and"""
 FAMILIAR = 0.6
@@ -116,6 +117,8 @@ def tell_story(number: int, random: Random, span_s: float) -> Story:
     spec = _blank(family=family).model_copy(update={**asked, "script": script, "limits": limits})
     if not family and random.random() < CHAINS:
         spec = spec.model_copy(update=chained(random))
+    elif not family and random.random() < PLANS:
+        spec = spec.model_copy(update=planned(random))
     at = random.uniform(0, span_s / 2)
     cancelled_at, paused_at = (at + random.uniform(0, span_s / 2) if random.random() < 0.15 else None for _ in "cp")
     return Story(spec, at, cancelled_at, paused_at)

@@ -114,7 +114,7 @@ class Worker:
         if result.status == "lost":
             told = f"loses {ref.task_id}: {self._calls.hand_back(ref, result.shown)}"
         else:
-            done = self._calls.commit(ref, result, RETRIES if result.status == "failed" else 0)
+            done = self._calls.commit(ref, result, self._retries(ref) if result.status == "failed" else 0)
             told = f"commits {ref.task_id}: {done}"
         self._invariants.look(ref.conversation_id)
         self.place.world.note(self.name, told)
@@ -123,6 +123,11 @@ class Worker:
             return
         del self.running[ref]
         self.look_soon()
+
+    def _retries(self, ref: CallRef) -> int:
+        kept = self.place.store.find(ref.conversation_id)
+        plan = kept.position.spec.plan if kept else None
+        return RETRIES if plan is None else plan.plan.tools[ref.index].retry_policy.max_retries
 
     def _beat(self) -> None:
         if not self.place.down:

@@ -83,7 +83,10 @@ def step(conversation: Conversation, event: Event, now: float, parallel: int = P
 def _without_skipped(conversation: Conversation, now: float) -> Moved:
     """Of a plan: what will never run is in."""
     moved = with_skipped(conversation)
-    return (moved, []) if moved is conversation or moved.out else close_turn(moved, now)
+    if moved is conversation:
+        return moved, []
+    moved = standing(moved, now)  # of those that waited for a person, some wait no longer
+    return (moved, []) if moved.out else close_turn(moved, now)
 
 
 def _moved(conversation: Conversation, event: Event, now: float) -> Moved:

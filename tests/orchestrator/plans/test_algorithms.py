@@ -101,9 +101,8 @@ def test_every_result_fits_its_schema_and_reads_again_as_itself(
 
 
 def test_a_tool_that_waits_for_a_person_holds_up_nobody() -> None:
-    written: list[dict[str, Any]] = [
-        {"toolId": name, "toolPath": "s/x.py", "input": {}} for name in ("asks", "alone", "last")
-    ]
+    names = ("asks", "alone", "last")
+    written: list[dict[str, Any]] = [{"toolId": name, "toolPath": "s/x.py", "input": {}} for name in names]
     plan = PlanJson.model_validate({"requestId": "6f1c2c1e-3f0a-4c57-9a33-0d6f1f2b8a10", "tools": written})
     assert list(startable(plan, Standing(held={"asks"}))) == ["alone"]
     assert list(startable(plan, Standing())) == ["asks"]
