@@ -1,5 +1,6 @@
 """What the calls of a plan bring: kept for the calls that quote it, and filled into their arguments."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +18,7 @@ from skillfleet_workers.wire import keys
 from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import RUN_SCRIPT, CallMessage, CallRef, RunSkillScript, ToolError
 from skillfleet_workers.wire.execution import ScriptExecution
-from skillfleet_workers.wire.kept import KeptRun, KeptRuns, kept_run
+from skillfleet_workers.wire.kept import KEPT_EVENTS_CHARS, KeptRun, KeptRuns, kept_run
 from skillfleet_workers.wire.quotes import Quote
 
 FIRST, SECOND = (CallRef(conversation_id="c1", turn=1, index=index) for index in (0, 1))
@@ -136,6 +137,13 @@ def test_a_script_by_the_protocol_brings_what_its_patches_come_to() -> None:
     kept = kept_run(done("ignored", events=(log, state)))
     assert (kept.output, kept.patches, kept.events) == ({"a": 1}, ({"a": 1, "b": None},), (log,))
     assert kept_run(done("plain text")).output == {"stdout": "plain text"}
+
+
+def test_of_many_events_the_first_are_kept_and_what_is_missing_is_told() -> None:
+    events = tuple({"version": "0", "type": "log", "level": "info", "message": "x" * 900} for _ in range(500))
+    kept = kept_run(done("", events=events)).events
+    assert 100 < len(kept) < 300 and kept[-1] == {"version": "0", "type": "truncated", "after": len(kept) - 1}
+    assert len(json.dumps(kept)) < KEPT_EVENTS_CHARS + 100
 
 
 def test_arguments_are_filled_in_a_copy() -> None:

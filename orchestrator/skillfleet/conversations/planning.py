@@ -77,7 +77,9 @@ def asked_to_plan(conversation: Conversation, snapshot: Snapshot | None, budget:
     system = PLANNING_PROMPT + tool_list(snapshot, conversation.spec.skills, disabled, budget)
     own = [one.content for one in conversation.spec.opening if one.role == "system" and one.content]
     messages = [Message(role="system", content="\n\n".join([*own, system]))]
-    messages += [one for one in conversation.spec.opening if one.role != "system"]
+    # Of a conversation that goes on from another one, its calls are none that this model may make.
+    said = [one for one in conversation.spec.opening if one.role in ("user", "assistant") and one.content]
+    messages += [one.model_copy(update={"tool_calls": None}) for one in said]
     for one in attempts:
         messages += [Message(role="assistant", content=one.text), Message(role="user", content=one.told)]
     spec = conversation.spec.model_copy(update={"tools": (), "answer_schema": draft_schema()})

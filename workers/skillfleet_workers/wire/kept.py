@@ -1,6 +1,7 @@
 """What the calls of a plan have brought, kept with their conversation: later calls quote it, its result tells it."""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import redis
@@ -12,13 +13,15 @@ from .execution import ScriptExecution
 from .lua import lua
 from .tool_output import output_of, patches_of, told_events
 
-KEPT_EVENTS = 2_000
+KEPT_EVENTS_CHARS = 200_000
+"""Of what one run told by the protocol the first events are kept, up to so many characters; its result has all."""
+
 ERROR_CHARS = 2_000
 
 
 class KeptRun(WireModel):
     """One attempt at a call. `output`: what it has brought; `patches`: those that its script sent, or fewer that come
-    to the same; `events`: what it told by the NDJSON protocol; `error`: why it failed, empty: it did not.
+    to the same; `events`: the first that it told by the NDJSON protocol; `error`: why it failed, empty: it did not.
     `ms`: how long the script ran."""
 
     status: str
@@ -39,7 +42,7 @@ def kept_run(result: Result) -> KeptRun:
         status=result.status,
         output=output_of(result) if result.success else {},
         patches=patches_of(result),
-        events=told_events(result)[:KEPT_EVENTS],
+        events=tuple(_first(told_events(result))),
         returncode=result.returncode,
         error="" if result.success else _why(result)[:ERROR_CHARS],
         ms=result.execution_time_ms,
@@ -65,6 +68,16 @@ class KeptRuns:
         found = self._client.hmget(keys.kept(conversation_id), wanted) if wanted else []
         pairs = zip(wanted, found, strict=True)
         return {task_id: KeptRun.model_validate_json(text) for task_id, text in pairs if text is not None}
+
+
+def _first(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    left = KEPT_EVENTS_CHARS
+    for number, event in enumerate(events):
+        left -= len(json.dumps(event, ensure_ascii=False))
+        if left < 0:
+            yield {"version": "0", "type": "truncated", "after": number}
+            return
+        yield event
 
 
 def _why(run: ScriptExecution) -> str:

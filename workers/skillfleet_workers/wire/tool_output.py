@@ -27,7 +27,7 @@ def output_in(stdout: str, result: Any = None) -> dict[str, JsonValue]:
     """The JSON object that it wrote, else the text."""
     if isinstance(result, dict):
         return result
-    if len(stdout) > MAX_OUTPUT_CHARS:
+    if len(stdout) > MAX_OUTPUT_CHARS:  # a JSON object, too: of what is cut nothing can be quoted but its beginning
         return {"stdout": stdout[:MAX_OUTPUT_CHARS], "truncated": True}
     try:
         found = parsed(stdout)
