@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from ipaddress import ip_network
 from pathlib import Path
 
 import docker
@@ -56,7 +57,9 @@ for folder in ("/", "/etc", "/usr", "/var/tmp", "/run", "/home", os.getcwd()):
         assert made.labels[FLEET_LABEL] == "tested"
 
     def test_who_asks_for_the_network_is_on_the_bridge(self, bench: Bench, engine: docker.DockerClient) -> None:
-        gateway = engine.networks.get("bridge").attrs["IPAM"]["Config"][0]["Gateway"]
+        bridge = engine.networks.get("bridge").attrs["IPAM"]["Config"][0]
+        # Until it is started for the second time, an engine names none.
+        gateway = bridge.get("Gateway") or str(next(ip_network(bridge["Subnet"]).hosts()))
         with socket.create_server((gateway, 0)) as server:
             call = f"import socket; socket.create_connection({server.getsockname()!r}, 5); print('through')"
             assert bench.run(call).stdout == ""

@@ -36,7 +36,7 @@ class TestKilling:
         monkeypatch.setattr(WarmContainer, "kill_grace_s", 0.0)
         done = bench.run("import time; print('up', flush=True); time.sleep(60)", timeout_s=1.0)
         assert (done.status, done.returncode, done.stdout) == ("timed_out", 124, "up\n")
-        assert first.id not in [made.id for made in made_by(engine, this_process())]
+        assert eventually(lambda: first.id not in [made.id for made in made_by(engine, this_process())])
         assert bench.run("print(1)").stdout == "1\n"
 
     def test_a_container_that_the_engine_kills_in_mid_run_is_replaced(
