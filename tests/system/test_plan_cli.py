@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -28,7 +29,7 @@ def written(place: Place, *tools: dict[str, Any]) -> str:
     return str(file)
 
 
-def tool(name: str, script: str = "flaky/scripts/fail.py", *needs: str, **more: Any) -> dict[str, Any]:
+def tool(name: str, script: str = "hapless/scripts/fail.py", *needs: str, **more: Any) -> dict[str, Any]:
     return {"toolId": name, "toolPath": script, "input": {}, "dependencies": list(needs), **more}
 
 
@@ -47,16 +48,19 @@ def with_planner(place: Place) -> Place:
     return place
 
 
-@pytest.fixture
-def flaky(shared: Shared) -> Place:
-    """A fleet with a skill whose one script fails."""
-    skill = shared.place.skills / "flaky"
-    if not skill.exists():
+@pytest.fixture(scope="module")
+def hapless(shared: Shared) -> Iterator[Place]:
+    """A fleet with a skill whose one script fails, and one whose script does not."""
+    scripts = {"hapless": "import sys\nsys.exit('no luck [red]today')\n", "steady": "print('{}')\n"}
+    for name, script in scripts.items():
+        skill = shared.place.skills / name
         (skill / "scripts").mkdir(parents=True)
-        (skill / "scripts/fail.py").write_text("import sys\nsys.exit('no luck [red]today')\n")
-        (skill / "SKILL.md").write_text("---\nname: flaky\ndescription: Fails. Use in tests.\n---\n\n# Flaky\n")
-    wait_for(lambda: known_everywhere(shared.place, "flaky"), "all workers know the skill")
-    return shared.place
+        (skill / "scripts/fail.py").write_text(script)
+        (skill / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Use in tests.\n---\n\n# {name}\n")
+    wait_for(lambda: all(known_everywhere(shared.place, name) for name in scripts), "all workers know the skills")
+    yield shared.place
+    for name in scripts:
+        shutil.rmtree(shared.place.skills / name)
 
 
 def test_a_plan_that_fits_is_told_with_its_levels_where_no_fleet_is(place: Place) -> None:
@@ -144,32 +148,27 @@ def test_the_document_s_examples_are_the_plan_that_ships_and_python_that_runs_it
     assert done.stdout.splitlines() == told, done.stderr
 
 
-def test_a_model_plans_and_its_attempts_are_told_one_after_the_other(flaky: Place) -> None:
-    other = flaky.skills / "steady"
-    shutil.copytree(flaky.skills / "flaky", other, dirs_exist_ok=True)
-    (other / "scripts/fail.py").write_text("print('{}')\n")
-    (other / "SKILL.md").write_text("---\nname: steady\ndescription: Works. Use in tests.\n---\n\n# Steady\n")
-    wait_for(lambda: known_everywhere(flaky, "steady"), "all workers know the skill")
+def test_a_model_plans_and_its_attempts_are_told_one_after_the_other(hapless: Place) -> None:
     once = {"retryPolicy": {"maxRetries": 0}}
     drafts = [
-        json.dumps({"tools": [tool("work", f"{skill}/scripts/fail.py") | once]}) for skill in ("flaky", "steady")
+        json.dumps({"tools": [tool("work", f"{skill}/scripts/fail.py") | once]}) for skill in ("hapless", "steady")
     ]
-    done = flaky.cli("plan", "submit", "--follow", "--model", flaky.script(*drafts), "Get to work.")
+    done = hapless.cli("plan", "submit", "--follow", "--model", hapless.script(*drafts), "Get to work.")
     assert done.returncode == 0 and "succeeded: 1 of 1 tools completed" in done.stdout, done.stderr
     (conversation,) = re.findall(r"\((\w+)\)$", line_of(done.stderr, "completed in"))
-    shown = flaky.cli("plan", "show", conversation).stdout
+    shown = hapless.cli("plan", "show", conversation).stdout
     attempts = [line for line in shown.splitlines() if line.startswith(("attempt", "work "))]
     assert [line.split()[:2] for line in attempts] == [
         ["attempt", "1:"], ["work", "failed"], ["attempt", "2:"], ["work", "completed"],
     ]  # fmt: skip
-    told = json.loads(flaky.cli("plan", "show", conversation, "--json").stdout)
+    told = json.loads(hapless.cli("plan", "show", conversation, "--json").stdout)
     assert [one["success"] for one in told] == [False, True]
 
 
-def test_a_plan_that_fails_tells_each_tool_why_and_exits_as_what_has_failed(flaky: Place) -> None:
+def test_a_plan_that_fails_tells_each_tool_why_and_exits_as_what_has_failed(hapless: Place) -> None:
     retried = {"maxRetries": 1, "backoffMs": 1}
-    file = written(flaky, tool("first", retryPolicy=retried), tool("then", "flaky/scripts/fail.py", "first"))
-    done = flaky.cli("plan", "run", "--follow", file)
+    file = written(hapless, tool("first", retryPolicy=retried), tool("then", "hapless/scripts/fail.py", "first"))
+    done = hapless.cli("plan", "run", "--follow", file)
     assert done.returncode == 1
     assert "· 1.0 first: failed, and is run again: no luck [red]today" in done.stderr
     assert "(attempt 2)" in done.stderr and "✗ 1.1 then skipped" in done.stderr
@@ -179,30 +178,30 @@ def test_a_plan_that_fails_tells_each_tool_why_and_exits_as_what_has_failed(flak
     assert "failed (tool failure): 0 of 2 tools completed" in done.stdout
 
 
-def test_json_is_the_execution_result_alone_however_the_plan_ends(flaky: Place) -> None:
-    file = written(flaky, tool("first", retryPolicy={"maxRetries": 0}))
-    done = flaky.cli("plan", "run", "--json", file)
+def test_json_is_the_execution_result_alone_however_the_plan_ends(hapless: Place) -> None:
+    file = written(hapless, tool("first", retryPolicy={"maxRetries": 0}))
+    done = hapless.cli("plan", "run", "--json", file)
     result = json.loads(done.stdout)
     assert done.returncode == 1 and fits(result, "execution-result")
     assert (result["planId"], result["success"], result["failedTools"]) == (ID, False, ["first"])
 
 
-def test_a_plan_is_detached_from_and_shown_by_its_id(flaky: Place) -> None:
-    file = written(flaky, tool("first", retryPolicy={"maxRetries": 0}))
-    conversation = flaky.cli("plan", "run", "--detach", file).stdout.strip()
-    assert flaky.cli("result", conversation).returncode == 1
-    shown = flaky.cli("plan", "show", conversation)
+def test_a_plan_is_detached_from_and_shown_by_its_id(hapless: Place) -> None:
+    file = written(hapless, tool("first", retryPolicy={"maxRetries": 0}))
+    conversation = hapless.cli("plan", "run", "--detach", file).stdout.strip()
+    assert hapless.cli("result", conversation).returncode == 1
+    shown = hapless.cli("plan", "show", conversation)
     assert (shown.returncode, line_of(shown.stdout, "first ").split()[1]) == (0, "failed")
 
 
-def test_a_plan_that_the_fleet_cannot_run_is_refused_with_the_place(flaky: Place) -> None:
-    done = flaky.cli("plan", "run", written(flaky, tool("a", "nowhere/scripts/x.py")))
+def test_a_plan_that_the_fleet_cannot_run_is_refused_with_the_place(hapless: Place) -> None:
+    done = hapless.cli("plan", "run", written(hapless, tool("a", "nowhere/scripts/x.py")))
     assert done.returncode == 2 and "tools[0].toolPath: there is no skill 'nowhere'" in done.stderr
 
 
-def test_what_executes_no_plan_has_none_to_show(flaky: Place) -> None:
-    conversation = flaky.cli("submit", "--detach", "--model", flaky.script("Hello."), "Hi").stdout.strip()
-    flaky.cli("result", conversation)
-    shown = flaky.cli("plan", "show", conversation)
+def test_what_executes_no_plan_has_none_to_show(hapless: Place) -> None:
+    conversation = hapless.cli("submit", "--detach", "--model", hapless.script("Hello."), "Hi").stdout.strip()
+    hapless.cli("result", conversation)
+    shown = hapless.cli("plan", "show", conversation)
     assert (shown.returncode, shown.stderr) == (2, f"skillfleet: {conversation} executes no plan\n")
-    assert flaky.cli("plan", "show", "nobody").returncode == 2
+    assert hapless.cli("plan", "show", "nobody").returncode == 2
