@@ -111,7 +111,10 @@ elseif ARGV[5] ~= '' then
     ring(id)
   else
     local at = tonumber(ARGV[5])
-    wait_until(due, tenant, id, soon and math.min(at, now_ms() + look_ms) or at)
+    if soon then at = math.min(at, now_ms() + look_ms) end
+    wait_until(due, tenant, id, at)
+    -- Whoever sleeps may mean to do so beyond that.
+    if at - now_ms() < tonumber(LONGEST_SLEEP_MS) then ring_bell(held[7], id) end
   end
 elseif turned then
   ring(id)

@@ -9,6 +9,8 @@ from dataclasses import replace
 
 import redis
 
+from skillfleet_workers.wire.keys import LONGEST_SLEEP_MS
+
 from ..events import changes
 from ..settings import PARALLEL_CALLS
 from .asking import Asking
@@ -24,7 +26,7 @@ from .sending import LOOK_S, Calls, Sending
 from .telling import Telling
 
 ENDING_LOOK_S = 0.05
-IDLE_S = 1.0
+IDLE_S = LONGEST_SLEEP_MS / 1000
 """Longest wait between two looks at what is due; the doorbell makes it immediate."""
 
 log = logging.getLogger(__name__)

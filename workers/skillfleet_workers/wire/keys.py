@@ -98,6 +98,9 @@ MESSAGES_KEPT = 10_000
 POSTED_S = 3600
 """For so long what became of a message is known, seconds: whoever sends it again after a failure does so sooner."""
 
+LONGEST_SLEEP_MS = 1000
+"""Orchestrators look at what is due at least so often, whatever they hear."""
+
 READY, HELD, WAITING, SENT, MARK, ROUTES = ":ready", ":held:", ":waiting", ":sent", ":mark", ":routes"
 """What the scripts append to the name of a due set (the first two) and of a tool queue."""
 

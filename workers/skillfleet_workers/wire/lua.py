@@ -26,6 +26,7 @@ _CONSTANTS = {
         "LIVE_S",
         "LIVE_ENDED_S",
         "MESSAGES_KEPT",
+        "LONGEST_SLEEP_MS",
     )
 }
 _DEFINITION = re.compile(r"^local (?:function (?P<function>\w+).*?^end$|(?P<name>\w+).*?$)", re.MULTILINE | re.DOTALL)
