@@ -40,6 +40,10 @@ class Canvas:
 
         self._app = canvas_app
 
+    def forget(self) -> None:
+        """Celery's results unsubscribe when they are collected, which may be when redis is gone."""
+        self._app.app.backend.result_consumer.subscribed_to.clear()  # type: ignore[attr-defined]
+
     def begin(self, shape: str, count: int, task: str, run: str) -> Any:
         one = getattr(self._app, task)
         parts = [one.si(run, f"t{index}").set(queue=self._queue) for index in range(count)]

@@ -47,6 +47,7 @@ def plans(*, quick: bool) -> None:
         children = Children()
         stack.callback(children.stop)
         ours, canvas = Plans(deployment), Canvas(deployment.settings, children, TOOL_SLOTS)
+        stack.callback(canvas.forget)
         dask = _dask(stack, Path(name))
         for shape in SHAPES:
             _compare(shape, size, ours, _sides(shape, size.of(shape), ours, canvas, dask))

@@ -15,6 +15,7 @@ from skillfleet.conversations.schedule import LOST_AFTER_S, Rooms
 from skillfleet_workers.wire.contract import CallMessage
 
 from .invariants import Invariants
+from .plans import look_at_message
 from .turns import WatchedCalls, WatchedQueue
 from .weather import Weather
 from .world import Died, Fibre, Process, World
@@ -126,6 +127,7 @@ class ToolQueue:
 
     def put(self, conversation: Conversation, run: ToolRun) -> None:
         world, weather = self._place.world, self._place.weather
+        look_at_message(self._place.store, conversation, run)
         message = CallMessage(ref=run.ref, request=run.request, skills=conversation.spec.skills)
         if world.chance(weather.message_lost):
             world.note("broker", f"loses {run.ref.task_id}")

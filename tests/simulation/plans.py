@@ -7,7 +7,8 @@ from uuid import UUID
 from skillfleet.conversations.memory_store import MemoryStore
 from skillfleet.conversations.messages import Message
 from skillfleet.conversations.models import Conversation, ConversationSpec
-from skillfleet.conversations.plan_runs import has_begun
+from skillfleet.conversations.plan_runs import has_begun, quotes_of
+from skillfleet.conversations.runs import ToolRun
 from skillfleet.plans.checking import read_plan
 from skillfleet.plans.models import PlanJson, PlanSpec, ToolInvocation
 from skillfleet.subagents.models import AgentSpec
@@ -37,11 +38,12 @@ def planned(random: Random) -> dict[str, Any]:
 
 
 def _tool(index: int, random: Random) -> dict[str, Any]:
+    needs = [f"t{one}" for one in range(index) if random.random() < 0.4]
     return {
         "toolId": f"t{index}",
         "toolPath": f"pdf/{random.choice(['look', 'count', 'look', FLAKY, BROKEN])}",
-        "input": {"n": index},
-        "dependencies": [f"t{one}" for one in range(index) if random.random() < 0.4],
+        "input": {"n": index, "of": [{"$from": name} for name in needs]},
+        "dependencies": needs,
         "required": random.random() < 0.6,
         "async": random.random() < 0.7,
         "retryPolicy": {"maxRetries": random.randint(0, MOST_RETRIES), "backoffMs": random.choice([0, 100, 5000])},
@@ -59,6 +61,19 @@ def look_at_tool(store: MemoryStore, ref: CallRef, accepted: ConversationSpec) -
     going_on = [one for one in plan.plan.tools if runs[one.tool_id].status is None and has_begun(runs[one.tool_id])]
     alone = [one for one in going_on if not plan.plan.may_overlap(one)]
     claim_that(not alone or len(going_on) == 1, "16: who must be alone is", (ref.task_id, [t.tool_id for t in alone]))
+
+
+def look_at_message(store: MemoryStore, conversation: Conversation, run: ToolRun) -> None:
+    """As it is sent. `conversation`: as its sender knows it."""
+    kept, plan = store.find(conversation.id), conversation.spec.plan
+    if kept is None or plan is None:
+        return
+    try:
+        known, quoted = quotes_of(kept.position, plan, run), quotes_of(conversation, plan, run)
+    except KeyError as unknown:
+        claim_that(False, "16: a call quotes what was brought", (run.ref.task_id, unknown))
+    else:
+        claim_that(quoted == known, "16: a call quotes what was brought", (run.ref.task_id, quoted, known))
 
 
 def look_at_plan(ended: Conversation, plan: PlanSpec) -> None:

@@ -100,7 +100,7 @@ class HeedlessPlanner(MemoryLedger):
 def _without_dependencies(spec: ConversationSpec) -> ConversationSpec:
     if spec.agent is None or spec.plan is None:
         return spec
-    tools = tuple(tool.model_copy(update={"dependencies": ()}) for tool in spec.plan.plan.tools)
+    tools = tuple(tool.model_copy(update={"dependencies": (), "input": {}}) for tool in spec.plan.plan.tools)
     plan = spec.plan.model_copy(update={"plan": spec.plan.plan.model_copy(update={"tools": tools})})
     return spec.model_copy(update={"agent": spec.agent.model_copy(update={"plan": plan})})
 
@@ -118,6 +118,13 @@ def _side_by_side(spec: ConversationSpec) -> ConversationSpec:
     tools = tuple(tool.model_copy(update={"concurrent": True}) for tool in spec.plan.plan.tools)
     plan = spec.plan.model_copy(update={"plan": spec.plan.plan.model_copy(update={"tools": tools, "parallel": True})})
     return spec.model_copy(update={"agent": spec.agent.model_copy(update={"plan": plan})})
+
+
+class CurtLedger(MemoryLedger):
+    """Reads of a plan what is out, and nothing of what has ended."""
+
+    def calls(self, call_ids: Sequence[str]) -> list[tuple[Conversation, ToolRun]]:
+        return [(one.model_copy(update={"runs": one.with_workers}), run) for one, run in super().calls(call_ids)]
 
 
 class ImpatientDriver(Driver):
@@ -161,6 +168,7 @@ PLANTED_IN_FAMILIES = {
     "a chain keeps no order": Bug(ledger=HeedlessLedger),
     "a plan keeps no order": Bug(ledger=HeedlessPlanner),
     "tools that must be alone are not": Bug(ledger=CrowdingPlanner),
+    "what a plan's calls quote is not read": Bug(ledger=CurtLedger),
     "a parent does not wait for its children to end": Bug(driver=ImpatientDriver),
     "what a cancelled child has used is forgotten": Bug(ledger=ForgetfulOfUsage),
 }

@@ -2,19 +2,24 @@
 
 from collections.abc import Sequence
 
+from skillfleet_workers.wire.contract import CallRef
+
 from ..events import Entry, in_order
 from .ledger import MAX_DEAD, DeadCall, dead_call, out_calls
 from .memory_store import MemoryStore
 from .models import Conversation, Status
 from .runs import ToolRun
+from .stored import as_sent_from
 
 
 class KeptInMemory:
     _store: MemoryStore
 
     def calls(self, call_ids: Sequence[str]) -> list[tuple[Conversation, ToolRun]]:
+        refs = [CallRef.of_call(call_id) for call_id in call_ids]
         with self._store.changed:
-            kept = {name: one.position for name in self._store.names() if (one := self._store.find(name))}
+            found = {ref.conversation_id: self._store.find(ref.conversation_id) for ref in refs}
+            kept = {name: as_sent_from(one.position, refs) for name, one in found.items() if one}
             return out_calls(kept, call_ids)
 
     def load(self, conversation_id: str) -> Conversation | None:

@@ -10,7 +10,7 @@ from skillfleet_workers.wire.shown import shown_to_model
 
 from ..plans.executor import Standing, skipped, startable
 from ..plans.models import PlanSpec, ToolInvocation
-from ..plans.quotes import quotes
+from ..plans.quotes import Quoted, quotes
 from .models import Conversation
 from .runs import ToolRun
 
@@ -66,17 +66,22 @@ def with_skipped(conversation: Conversation) -> Conversation:
 
 
 def quotes_of(conversation: Conversation, spec: PlanSpec, run: ToolRun) -> tuple[Quote, ...]:
-    """What the tool's input quotes, as the worker is told of it. A tool that has failed has brought null."""
+    """What the tool's input quotes, as the worker is told of it. A tool that has failed has brought null.
+
+    Raises:
+        KeyError: as far as this conversation tells, a tool that it quotes has not ended.
+    """
     found = list(quotes(dict(tool_of(spec, run).input)))
     if not found:
         return ()
-    brought = {tool_of(spec, one).tool_id: one for one in conversation.runs if one.status == "succeeded"}
-    return tuple(
-        Quote(place=quote.place, pointer=quote.pointer, task_id=brought[quote.tool_id].ref.task_id)
-        if quote.tool_id in brought
-        else Quote(place=quote.place)
-        for quote in found
-    )
+    ended = {tool_of(spec, one).tool_id: one for one in conversation.runs if one.status is not None}
+    return tuple(_quote(quoted, ended[quoted.tool_id]) for quoted in found)
+
+
+def quoted_places(spec: PlanSpec, place: int) -> frozenset[int]:
+    """In the plan, of the tools that the one at `place` quotes."""
+    named = {quoted.tool_id for quoted in quotes(dict(spec.plan.tools[place].input))}
+    return frozenset(number for number, tool in enumerate(spec.plan.tools) if tool.tool_id in named)
 
 
 def kept_under(conversation: Conversation) -> dict[str, str]:
@@ -86,6 +91,11 @@ def kept_under(conversation: Conversation) -> dict[str, str]:
 
 def first_call(conversation_id: str, index: int) -> CallRef:
     return CallRef(conversation_id=conversation_id, turn=1, index=index)
+
+
+def _quote(quoted: Quoted, brought: ToolRun) -> Quote:
+    task_id = brought.ref.task_id if brought.status == "succeeded" else ""
+    return Quote(place=quoted.place, pointer=quoted.pointer if task_id else "", task_id=task_id)
 
 
 def _skipped(run: ToolRun, blamed: str) -> ToolRun:

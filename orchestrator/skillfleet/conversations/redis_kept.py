@@ -1,7 +1,7 @@
 """What the ledger in redis keeps of conversations, read and not moved."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 import redis
@@ -12,7 +12,7 @@ from skillfleet_workers.wire.contract import CallRef
 from .ledger import DeadCall, dead_call, out_calls
 from .models import Conversation, Status
 from .runs import ToolRun
-from .stored import POSITION, UNREADABLE, conversation_of
+from .stored import POSITION, UNREADABLE, conversation_of, quoted_fields
 
 log = logging.getLogger(__name__)
 
@@ -22,10 +22,10 @@ class KeptInRedis:
 
     def calls(self, call_ids: Sequence[str]) -> list[tuple[Conversation, ToolRun]]:
         kept: dict[str, Conversation] = {}
-        names = [CallRef.of_call(call_id).conversation_id for call_id in call_ids]
-        for name, state in self._states(names, POSITION).items():
+        refs = [CallRef.of_call(call_id) for call_id in call_ids]
+        for name, state in self._states([ref.conversation_id for ref in refs], POSITION).items():
             try:
-                kept[name] = conversation_of(state, ())
+                kept[name] = self._with_quoted(conversation_of(state, ()), state, refs)
             except UNREADABLE as unreadable:
                 log.error("calls of conversation %s cannot be sent: %r", name, unreadable)
         return out_calls(kept, call_ids)
@@ -69,6 +69,15 @@ class KeptInRedis:
     def _stored(self, names: Sequence[str]) -> dict[str, Conversation]:
         """Those that are kept, by name, without their messages."""
         return {name: conversation_of(state, ()) for name, state in self._states(names).items()}
+
+    def _with_quoted(self, position: Conversation, state: Mapping[str, str], refs: Iterable[CallRef]) -> Conversation:
+        """With what these calls of a plan quote, which stands apart."""
+        fields = quoted_fields(position, refs)
+        if not fields:
+            return position
+        found = cast(list[str | None], self._client.hmget(keys.state(position.id), fields))
+        quoted = {field: text for field, text in zip(fields, found, strict=True) if text is not None}
+        return conversation_of({**state, **quoted}, ())
 
     def _states(self, names: Sequence[str], fields: Sequence[str] = ()) -> dict[str, dict[str, str]]:
         """`fields`: nothing else of it is read; none: all."""

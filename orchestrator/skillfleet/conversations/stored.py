@@ -5,12 +5,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from skillfleet_workers.wire.contract import CallRef
+
 from ..events import Entry, EntryType
 from ..subagents.fork import outcome
 from .ledger import FORMAT
 from .messages import Message
 from .models import Conversation, ConversationSpec
-from .plan_runs import has_begun
+from .plan_runs import has_begun, quoted_places
 from .runs import ToolRun
 
 POSITION = ("spec", "state", "created")
@@ -59,6 +61,22 @@ def closed_runs(conversation: Conversation) -> dict[str, str]:
 
 def _written(runs: Iterable[ToolRun]) -> dict[str, str]:
     return {f"{RUN}{run.key}": run.model_dump_json(exclude_defaults=True) for run in runs}
+
+
+def quoted_fields(conversation: Conversation, refs: Iterable[CallRef]) -> list[str]:
+    """Those that hold what these calls quote, where they are a plan's."""
+    plan = conversation.spec.plan
+    if plan is None:
+        return []
+    mine = (ref for ref in refs if ref.conversation_id == conversation.id)
+    return [f"{RUN}{ref.turn}.{place}" for ref in mine for place in sorted(quoted_places(plan, ref.index))]
+
+
+def as_sent_from(conversation: Conversation, refs: Iterable[CallRef]) -> Conversation:
+    """What of it is read for these calls to be sent: of a plan's calls that rest those that they quote."""
+    quoted = {field.removeprefix(RUN) for field in quoted_fields(conversation, refs)}
+    unread = resting_runs(conversation).keys() - quoted
+    return conversation.model_copy(update={"runs": tuple(run for run in conversation.runs if run.key not in unread)})
 
 
 def _moves(run: ToolRun) -> bool:

@@ -58,11 +58,17 @@ def besieged(
     workers: int = 2,
     through: Callable[[Crew], str] | None = None,
     envs: Sequence[Mapping[str, str]] = ({},),
+    script: Callable[[Roll], str] | None = None,
 ) -> Iterator[Siege]:
-    """`through`: gives the URL by which the fleet reaches redis; the harness itself goes straight."""
+    """`through`: gives the URL by which the fleet reaches redis; the harness itself goes straight. `script`: what
+    `lab/scripts/tool.py` is."""
     verdict = Verdict()
     scratch = tempfile.TemporaryDirectory(prefix="sf-", dir="/tmp")
     with scratch as folder, Roll() as roll, manned(Path(folder)) as crew:
+        if script:
+            scripts = crew.place.skills / "lab" / "scripts"
+            scripts.mkdir()
+            (scripts / "tool.py").write_text(script(roll))
         direct = crew.place.variables["SKILLFLEET_REDIS_URL"]
         if through:
             crew.place.variables["SKILLFLEET_REDIS_URL"] = through(crew)
