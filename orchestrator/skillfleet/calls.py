@@ -62,6 +62,10 @@ class CeleryCalls:
             send_call(self._app, run.task.name, self._blobs.referred(self._message(conversation, run)), run.route)
         except (OperationalError, redis.RedisError) as error:
             log.warning("call %s was not sent, and will be: %s", run.ref.task_id, error)
+        except KeyError as unknown:  # others are sent meanwhile
+            log.error(
+                "call %s cannot be sent: it quotes %s, which is not known to have ended", run.ref.task_id, unknown
+            )
 
     def queue_empty(self, route: str) -> bool:
         return self._broker.llen(route_queue(self._queue, route)) == 0

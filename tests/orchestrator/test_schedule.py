@@ -52,7 +52,7 @@ from skillfleet_workers.wire.calls import CallRecord, CallResult
 from skillfleet_workers.wire.contract import Governing, UsedSkill
 
 DONE = CallResult(status="succeeded", shown="[]", worker="w1", runtime="process", ms=2.5)
-FINISHED = ToolFinished("1.0", "succeeded", "[]", "w1", "process", 2.5)
+FINISHED = ToolFinished("1.0", "succeeded", "[]", "w1", "process", 2.5, attempt=1)
 LATER = NOW + 5
 
 

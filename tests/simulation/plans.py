@@ -73,6 +73,10 @@ def look_at_message(store: MemoryStore, conversation: Conversation, run: ToolRun
     except KeyError as unknown:
         claim_that(False, "16: a call quotes what was brought", (run.ref.task_id, unknown))
     else:
+        done = {f"{conversation.id}.{key}.{record.attempt}" for key, record in kept.calls.items() if record.result}
+        claim_that(
+            all(one.task_id in done for one in quoted if one.task_id), "16: what is quoted is there", run.ref.task_id
+        )
         claim_that(quoted == known, "16: a call quotes what was brought", (run.ref.task_id, quoted, known))
 
 

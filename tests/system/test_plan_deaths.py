@@ -1,5 +1,7 @@
 """Plans whose workers and orchestrators are killed while their tools run."""
 
+import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -95,6 +97,38 @@ def test_a_tool_without_retries_whose_worker_dies_has_failed_where_it_must_not_b
     error = result.execution_trace[0].error
     assert error and error.type is ErrorType.TOOL_EXECUTION_FAILED and "worker died" in error.message
     assert not held.pids()
+
+
+@pytest.mark.parametrize("quotes", [True, False])
+def test_a_result_that_comes_from_a_worker_that_was_given_up_is_the_tools(
+    standing: StandingFleet, quotes: bool
+) -> None:
+    held = Holding()
+    mark = {"$from": "slow", "pointer": "/held"} if quotes else held.mark
+    last = tool("last", "say", says(patch(last=mark), DONE), "slow")
+    with standing.place.fleet() as fleet:
+        name = fleet.submit_plan(plan(held.tool("slow", retries=1), last), timeout=300, tool_timeout=200)
+        wait_for(held.pids, "it runs")
+        (pid,) = held.pids()
+        (worker,) = standing.started["worker"]
+        os.kill(worker.pid, signal.SIGSTOP)
+        try:
+            wait_for(lambda: run_of(fleet, name, 0).ref.attempt == 2, "it is given up")
+            held.let_go()
+            wait_for(lambda: not lives(pid), "its script ends")
+        finally:
+            os.kill(worker.pid, signal.SIGCONT)
+        assert fleet.result(name).status == "completed"
+        result = fleet.plan_result(name)
+    assert [one.output for one in result.execution_trace] == [{"held": held.mark}, {"last": held.mark}]
+    assert result.final_state == {"last": held.mark}
+
+
+def lives(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def until(look: Callable[[], object], standing: StandingFleet) -> None:

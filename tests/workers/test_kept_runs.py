@@ -84,6 +84,12 @@ def test_a_value_that_is_not_there_is_an_error_and_nothing_runs(world: RedisWorl
     assert "output_without_value" in shown(world, SECOND) and told in shown(world, SECOND)
 
 
+def test_what_was_too_large_to_be_kept_whole_is_told_to_who_quotes_it(world: RedisWorld) -> None:
+    KeptRuns(world.client).keep(FIRST, KeptRun(status="succeeded", output={"stdout": "{", "truncated": True}))
+    assert run(world, message(SECOND, (Quote(place=("n",), task_id=FIRST.task_id, pointer="/n"),))) == []
+    assert "output_too_large" in shown(world, SECOND)
+
+
 def test_what_is_kept_no_longer_is_an_error_and_nothing_runs(world: RedisWorld) -> None:
     assert run(world, message(SECOND, (Quote(place=("n",), task_id=FIRST.task_id),))) == []
     assert "output_gone" in shown(world, SECOND)

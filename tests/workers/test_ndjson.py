@@ -142,7 +142,8 @@ def test_assets_are_files_that_were_handed_back_or_lie_in_the_skill() -> None:
         asset("charts/a.png"), asset("/tmp/run-1/output/charts/a.png", "b"), asset("assets/logo.png", "c"), DONE
     )
     assert good.success
-    for path in ("a.png", "/tmp/output/b.png", "../charts/a.png"):
+    assert [one["path"] for one in good.events[:3]] == ["charts/a.png", "charts/a.png", "assets/logo.png"]
+    for path in ("a.png", "/tmp/output/b.png", "../charts/a.png", "/tmp/../charts/a.png"):
         missing = of(asset(path), DONE)
         assert missing.status == "protocol_violation" and path in str(missing.error)
 

@@ -9,6 +9,7 @@ from jsonpointer import JsonPointer, JsonPointerException
 from .wire.contract import ToolError
 from .wire.kept import KeptRun
 from .wire.quotes import Quote
+from .wire.tool_output import MAX_OUTPUT_CHARS
 
 Kept = Mapping[str, KeptRun]
 """By the task ids of their attempts."""
@@ -42,6 +43,12 @@ def _value(quote: Quote, kept: Kept) -> Any:
     try:
         return JsonPointer(quote.pointer).resolve(output)
     except JsonPointerException:
+        if output.get("truncated") is True:
+            return ToolError(
+                error="output_too_large",
+                message=f"What {quote.task_id} has brought is too large to be quoted but as a text, without its end.",
+                fix=f"Let that tool bring at most {MAX_OUTPUT_CHARS} characters, or hand on a file.",
+            )
         names = ", ".join(sorted(output)[:10]) or "nothing"
         return ToolError(
             error="output_without_value",

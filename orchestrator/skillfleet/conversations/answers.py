@@ -52,7 +52,7 @@ def answered(conversation: Conversation, content: str | None, now: float, proble
     found = read_answer(content or "", schema) if schema is not None else None
     if isinstance(found, Fits):
         said = said.model_copy(update={"answer": found.text, "data": found.data})
-    if said.closing:
+    if said.closing and (problem or said.spec.plan is None):  # a plan may be done but for what is optional
         return finish(said, "expired", now, said.closing)
     if problem:
         return finish(said, "failed", now, problem)

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 from skillfleet_workers.wire.published import Snapshot
@@ -23,7 +24,7 @@ from .moves import DeadlinePassed, Event, ModelFailed, ModelReplied, TimeShort
 from .outputs import Executions, States, no_executions, no_states, outputs_for
 from .pictures import with_newest_images
 from .plan_turns import Kept, no_kept, plan_turn
-from .planning import answer_of, as_call, asked_to_plan
+from .planning import answer_of, as_call, asked_to_plan, without_reply
 from .recorded import Asked
 from .trimming import MOST_TRIMS, as_shown, trimmed_for, trimmed_harder
 
@@ -32,6 +33,9 @@ AT_ONCE_S = 0.1
 """So long before its time is over a model may give up."""
 
 TIMED_OUT = "model_timeout"
+
+NO_REPLY = ("model_malformed_reply", "model_refused")
+"""The model was reached, and has said nothing that can be used."""
 
 UNKNOWN_MODEL = ("model_not_found", "model_not_configured", "model_bad_request")
 
@@ -89,7 +93,8 @@ class Asking:
     def ask(self, conversation: Conversation, now: float, hear: Hear = deaf) -> Event:
         """Raises redis.RedisError."""
         if plan := conversation.spec.plan:
-            return plan_turn(conversation, plan, self._snapshot(conversation), self._kept, now)
+            turn = plan_turn(conversation, plan, self._snapshot(conversation), self._kept, now)
+            return replace(turn, rules=self._rules)
         if conversation.spec.planning and (ended := answer_of(conversation)):
             return ModelReplied(ended[0], snapshot=self._snapshot(conversation), problem=ended[1])
         spec = conversation.spec.model_copy(update={"model": conversation.model})
@@ -126,6 +131,8 @@ class Asking:
         early_s = AT_ONCE_S if answer.code == TIMED_OUT else 0.0
         if now >= conversation.closes_at - early_s:
             return DeadlinePassed() if conversation.closes_at == conversation.deadline else TimeShort()
+        if spec.planning and answer.code in NO_REPLY:
+            return ModelReplied(without_reply(conversation), snapshot=snapshot, rules=self._rules)
         return ModelFailed(_told_with_skill(answer, conversation))
 
     def _fitting(

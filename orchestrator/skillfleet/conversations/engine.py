@@ -133,7 +133,7 @@ def _stands(effect: Effect, out: set[str], open_children: set[str]) -> bool:
 def _begin(conversation: Conversation, event: Submitted, now: float) -> Moved:
     if conversation.status != "queued":
         return conversation, []
-    begun = {"status": "running", "snapshot": event.snapshot, "started_at": now}
+    begun = {"status": "running", "snapshot": event.snapshot, **_started(conversation, now)}
     return conversation.model_copy(update=begun), [CallModel()]
 
 
@@ -148,10 +148,13 @@ def _paused_or_resumed(conversation: Conversation, event: Paused | Resumed, now:
         return conversation.model_copy(update={"status": "paused"}), []
     if conversation.status != "paused":
         return conversation, []
-    # It may have been paused before it began.
-    started_at = conversation.started_at or now
-    moved = standing(conversation.model_copy(update={"status": "running", "started_at": started_at}), now)
+    moved = standing(conversation.model_copy(update={"status": "running", **_started(conversation, now)}), now)
     return moved, pending(moved)
+
+
+def _started(conversation: Conversation, now: float) -> dict[str, float]:
+    """Once. It may have been paused before."""
+    return {} if conversation.started_at else {"started_at": now, "paused_before_s": conversation.paused_s}
 
 
 def _model_answered(conversation: Conversation, event: ModelReplied | ModelFailed, now: float) -> Moved:
@@ -178,7 +181,8 @@ def _model_answered(conversation: Conversation, event: ModelReplied | ModelFaile
     if moved.closing:
         moved = moved.model_copy(update={"answer": event.message.content})
     asked = [_run_of(moved, index, call, event) for index, call in enumerate(calls)]
-    runs = admitted(moved, without_repeated(moved, asked, _WAITING))
+    bounded = {EXECUTE_PLAN.tool} if moved.spec.planning else set()  # the attempts at planning are
+    runs = admitted(moved, without_repeated(moved, asked, _WAITING | bounded))
     moved = standing(moved.model_copy(update={"runs": (*moved.runs, *runs)}), now)
     return (moved, []) if moved.out else close_turn(moved, now)
 

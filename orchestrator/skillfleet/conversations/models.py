@@ -106,8 +106,8 @@ class Conversation(ConversationModel):
     `waited_s`: how long it has waited for a person, which is not held against it; `waiting_since`: since when it
     does, by a clock that stands while it is paused. `divergences`: of a replay; `asked`: of one that is recorded,
     what its model was asked last. `children`: the conversations that its calls began, in their order. `started_at`:
-    when it began, None: not yet. `ending`: its terminal status, as soon as its children have ended: they are told to,
-    and nothing else happens to it any more."""
+    when it began, None: not yet; `paused_before_s`: how long it had been paused until then. `ending`: its terminal
+    status, as soon as its children have ended: they are told to, and nothing else happens to it any more."""
 
     spec: ConversationSpec
     status: Status = "queued"
@@ -133,6 +133,7 @@ class Conversation(ConversationModel):
     asked: Asked | None = None
     children: tuple[ChildRun, ...] = ()
     started_at: float | None = None
+    paused_before_s: float = 0.0
     ending: Status | None = None
     paused_s: float = 0.0
     dropped: int = 0
@@ -183,7 +184,8 @@ class Conversation(ConversationModel):
         closes_at, plan = self.deadline - self.spec.limits.reserve_s, self.spec.plan
         if plan is None or self.started_at is None:
             return closes_at
-        return min(closes_at, self.started_at + plan.timeout_s + self.waited_s + self.paused_s)
+        rested_s = self.waited_s + self.paused_s - self.paused_before_s
+        return min(closes_at, self.started_at + plan.timeout_s + rested_s)
 
     def time_left(self, now: float) -> float:
         """Seconds of its own until there is only time for a last turn, as if no person were waited for any more."""

@@ -48,8 +48,8 @@ class ModelFailed:
 @dataclass(frozen=True, slots=True)
 class ToolFinished:
     """As the worker wrote it to the ledger. `tools`: the scripts of the skill that was read; `used`: the skill that
-    it was about; `governing`: the one that it activated; `artifacts`: the files that
-    it brought."""
+    it was about; `governing`: the one that it activated; `artifacts`: the files that it brought; `attempt`: the one
+    that brought it, which need not be the last that was sent; 0: none."""
 
     key: str
     status: str
@@ -61,6 +61,7 @@ class ToolFinished:
     used: UsedSkill | None = None
     governing: Governing | None = None
     artifacts: tuple[Artifact, ...] = ()
+    attempt: int = 0
 
 
 @dataclass(frozen=True, slots=True)

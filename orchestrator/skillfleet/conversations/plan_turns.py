@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from skillfleet_workers.wire.contract import RUN_SCRIPT
 from skillfleet_workers.wire.kept import KeptRun
 from skillfleet_workers.wire.published import Snapshot
-from skillfleet_workers.wire.versions import split
 
+from ..plans.eligible import may_use
 from ..plans.models import ExecutionResult, PlanSpec
-from ..plans.outcome import Ended, execution_result
-from ..plans.paths import ToolPath, tool_path
+from ..plans.outcome import Ended, How, execution_result
+from ..plans.paths import ToolPath, skill_in, tool_path
 from ..plans.showing import shown_result
 from .limits import Problem
 from .messages import FunctionCall, Message, ToolCall
@@ -23,6 +23,7 @@ Kept = Callable[[str, Iterable[str]], Mapping[str, KeptRun]]
 """What the attempts at calls of a conversation have brought, by their ids."""
 
 TIMEOUT = "timeout"
+_HOW: Mapping[str, How] = {"completed": "done", "failed": "done", "cancelled": "cancelled", "expired": "expired"}
 
 
 def no_kept(conversation_id: str, task_ids: Iterable[str]) -> dict[str, KeptRun]:
@@ -36,24 +37,30 @@ def plan_turn(
     if conversation.turn == 0 and conversation.closing is None:
         calls = tuple(_call(spec, index) for index in range(len(spec.plan.tools)))
         return ModelReplied(Message(role="assistant", tool_calls=calls), snapshot=snapshot)
-    result = result_of(conversation, spec, snapshot, kept, now)
+    result = result_of(conversation, spec, snapshot, kept, now, over=True)
     message = Message(role="assistant", content=shown_result(result))
     return ModelReplied(message, snapshot=snapshot, problem=None if result.success else _problem(result))
 
 
 def result_of(
-    conversation: Conversation, spec: PlanSpec, snapshot: Snapshot | None, kept: Kept, now: float
+    conversation: Conversation,
+    spec: PlanSpec,
+    snapshot: Snapshot | None,
+    kept: Kept,
+    now: float,
+    *,
+    over: bool = False,
 ) -> ExecutionResult:
-    """At any moment: of what runs, too."""
+    """At any moment: of what runs, too. `over`: it does not any more, whatever its status says yet."""
     task_ids = kept_under(conversation)
     found = kept(conversation.id, task_ids.values())
     closing = conversation.closing
-    out_of_time = closing is not None and closing.code == TIMEOUT
+    how = _HOW.get(conversation.status, "done" if over else "open")
     ended = Ended(
+        how,
         began=conversation.started_at or now,
         at=conversation.finished_at or now,
-        out_of_time=out_of_time,
-        cancelled=conversation.status == "cancelled",
+        out_of_time=how == "expired" or (closing is not None and closing.code == TIMEOUT),
         others=_has_others(conversation, spec, snapshot),
     )
     answers = {one.tool_call_id: one.content or "" for one in conversation.messages if one.role == "tool"}
@@ -67,21 +74,16 @@ def _has_others(conversation: Conversation, spec: PlanSpec, snapshot: Snapshot |
     if snapshot is None:
         return True
     failed = {
-        split(skill_of(tool_of(spec, run).tool_path))[0]
+        skill_in(tool_of(spec, run).tool_path)
         for run in conversation.runs
         if run.status not in (None, "succeeded", "skipped", "cancelled")
     }
     out = failed | set(spec.plan.disabled_skills)
     allowed = conversation.spec.skills
     return any(
-        one.eligible and not one.hidden and one.name not in out and (allowed is None or one.name in allowed)
+        one.eligible and not one.hidden and one.name not in out and may_use(one.name, allowed)
         for one in snapshot.skills
     )
-
-
-def skill_of(path: str) -> str:
-    found = tool_path(path)
-    return found.skill if isinstance(found, ToolPath) else ""
 
 
 def _call(spec: PlanSpec, index: int) -> ToolCall:

@@ -7,16 +7,17 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from pydantic import ValidationError
 
-from skillfleet_workers.wire.plain_json import parsed
 from skillfleet_workers.wire.published import Snapshot
 
-from ..plans.drafts import draft_schema, plan_id
+from ..plans.drafts import draft_schema, plan_id, read_draft
 from ..plans.models import MAX_ATTEMPTS, ExecutionResult
+from ..plans.outcome import NO_PLAN, untold_result
 from ..plans.replan import Answer, Tried, WritePlan, fallback, next_move
-from ..plans.showing import shown_result
+from ..plans.showing import FAILED_SKILLS, shown_result
 from ..plans.tool_list import tool_list
 from ..subagents.execute_plan import MISFIT
 from ..tools.own import EXECUTE_PLAN
@@ -81,22 +82,18 @@ def asked_to_plan(conversation: Conversation, snapshot: Snapshot | None, budget:
     said = [one for one in conversation.spec.opening if one.role in ("user", "assistant") and one.content]
     messages += [one.model_copy(update={"tool_calls": None}) for one in said]
     for one in attempts:
-        messages += [Message(role="assistant", content=one.text), Message(role="user", content=one.told)]
+        messages += [Message(role="assistant", content=one.text or "{}"), Message(role="user", content=one.told)]
     spec = conversation.spec.model_copy(update={"tools": (), "answer_schema": draft_schema()})
     view: dict[str, Any] = {"spec": spec, "messages": tuple(messages), "scripts": (), "trimmed": 0}
     return conversation.model_copy(update=view)
 
 
 def as_call(conversation: Conversation, reply: Message) -> Message:
-    """The model's reply as a call that executes it. What is no JSON is refused there, with the reason."""
-    if reply.tool_calls:
-        return reply
+    """The model's reply as a call that executes it, and nothing else that it calls. What is no JSON is refused there,
+    with the reason."""
     move = next_move([one.tried for one in _attempts(conversation)])
-    text = unfenced(reply.content or "")
-    try:
-        draft = parsed(text)
-    except (ValueError, RecursionError):
-        draft = text
+    called = [_written(call.function.arguments) for call in reply.tool_calls or ()]
+    draft = read_draft(unfenced(reply.content or next(iter(called), "")))
     if isinstance(draft, dict) and isinstance(move, WritePlan):
         known = {"requestId": str(plan_id(conversation.id, conversation.turn + 1))}
         draft |= known | {"disabledSkills": list(move.disabled), "metadata": move.metadata.as_json()}
@@ -105,6 +102,11 @@ def as_call(conversation: Conversation, reply: Message) -> Message:
         id=f"plan_{conversation.turn + 1}", function=FunctionCall(name=EXECUTE_PLAN.tool, arguments=arguments)
     )
     return reply.model_copy(update={"content": None, "tool_calls": (call,)})
+
+
+def without_reply(conversation: Conversation) -> Message:
+    """The model brought no reply that could be a plan, which counts as one that does not fit."""
+    return as_call(conversation, Message(role="assistant", content=""))
 
 
 def _attempts(conversation: Conversation) -> Iterator[_Attempt]:
@@ -121,15 +123,30 @@ def _attempt(text: str, shown: str) -> _Attempt:
         told = json.loads(shown)
     except ValueError:
         told = None
-    if isinstance(told, dict) and told.get("error") in _MISFITS:
+    told = told if isinstance(told, dict) else {}
+    if told.get("error") in _MISFITS:
         why = str(told.get("message", ""))
         return _Attempt(text, Tried(misfit=why), f"{why} Write the whole plan again, corrected: JSON alone.")
-    try:
-        result = ExecutionResult.model_validate(told) if isinstance(told, dict) else None
-    except ValidationError:
-        result = None
     again = "Write another plan, which goes about it in another way, with the tools that are listed now: JSON alone."
-    return _Attempt(text, Tried(result=result), f"The plan was executed, and has failed: {shown}\n\n{again}")
+    tried = Tried(result=_result(text, told, shown), skills=tuple(told.get(FAILED_SKILLS, ())))
+    return _Attempt(text, tried, f"The plan was executed, and has failed: {shown}\n\n{again}")
+
+
+def _result(text: str, told: dict[str, Any], shown: str) -> ExecutionResult:
+    try:
+        return ExecutionResult.model_validate(told)
+    except ValidationError:
+        error = told.get("error")
+        why = str(told.get("message", shown))
+        return untold_result(_id_in(text), why, cancelled=error == "child_cancelled", late=error == "child_expired")
+
+
+def _id_in(text: str) -> UUID:
+    draft = read_draft(text)
+    try:
+        return UUID(str(draft["requestId"])) if isinstance(draft, dict) else NO_PLAN
+    except (KeyError, ValueError):
+        return NO_PLAN
 
 
 def _written(arguments: str) -> str:

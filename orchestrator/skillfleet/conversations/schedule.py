@@ -232,7 +232,7 @@ def _news_of(run: ToolRun, record: CallRecord, sight: Sight) -> Iterator[Event]:
     done = record.result
     if done is not None:
         told = (done.status, done.shown, done.worker, done.runtime, done.ms, done.tools, done.used, done.governing)
-        yield ToolFinished(run.key, *told, done.artifacts)
+        yield ToolFinished(run.key, *told, done.artifacts, record.attempt)
     elif record.failed >= run.ref.attempt:
         yield ToolFailed(run.key, record.failures)
     elif record.lost >= run.ref.attempt:

@@ -26,6 +26,8 @@ def tool_finished(conversation: Conversation, event: ToolFinished, now: float) -
     if run is None:
         return conversation, []
     told = {name: getattr(event, name) for name in ("worker", "runtime", "ms", "governing", "artifacts")}
+    if event.attempt:  # one that was given up may have come back with it
+        told["ref"] = run.ref.model_copy(update={"attempt": event.attempt})
     moved, run = with_used(conversation, event.used), run.model_copy(update=told)
     if event.governing and forks(conversation, event.governing):
         return _forked(moved, run, event.governing, ChildAwaited(event.key, event.shown, event.tools), now)

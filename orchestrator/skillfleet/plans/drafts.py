@@ -7,6 +7,8 @@ from functools import cache
 from typing import Any
 from uuid import NAMESPACE_OID, UUID, uuid5
 
+from pydantic import JsonValue
+
 from skillfleet_workers.wire.plain_json import parsed
 
 from .models import PlanJson
@@ -34,13 +36,22 @@ def plan_id(conversation_id: str, turn: int) -> UUID:
     return uuid5(NAMESPACE_OID, f"{conversation_id}.{turn}")
 
 
-def completed(draft: object, plan_id: UUID) -> Any:
-    """With an id, where it has none. Models write their plan as a text, too."""
-    if isinstance(draft, str):
+def read_draft(text: str) -> JsonValue:
+    """What stands in it, or the text where that is no JSON. Models write their plan as a text in JSON, too."""
+    draft: JsonValue = text
+    while isinstance(draft, str):
         try:
             draft = parsed(draft)
         except (ValueError, RecursionError):
             return draft
+    return draft
+
+
+def completed(draft: object, plan_id: UUID) -> Any:
+    """With an id, where it has none."""
+    draft = read_draft(draft) if isinstance(draft, str) else draft
+    if isinstance(draft, str):
+        return draft
     return {"requestId": str(plan_id), **draft} if isinstance(draft, dict) else json.dumps(draft)
 
 

@@ -20,8 +20,13 @@ def unrunnable(plan: PlanJson, snapshot: Snapshot, allowed: Collection[str] | No
             yield Wrong(f"tools[{index}].toolPath", why)
 
 
+def may_use(name: str, allowed: Collection[str] | None) -> bool:
+    """Some version of the skill. `allowed`: the only ones, None: all."""
+    return allowed is None or name in {split(one)[0] for one in allowed}
+
+
 def _why_not(name: str, snapshot: Snapshot, allowed: Collection[str] | None) -> str:
-    if allowed is not None and name not in allowed and split(name)[0] not in allowed:
+    if allowed is not None and name not in allowed and split(name)[0] not in allowed:  # not in another version
         return f"the skill {name!r} is none of those that may be used: {', '.join(allowed)}"
     found = snapshot.find(name)
     if found is None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from skillfleet_workers.wire.kept import KeptRun
@@ -38,16 +38,23 @@ _STATES = {
 }
 
 
+How = Literal["open", "done", "cancelled", "expired"]
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """`began`, `at`: seconds since the epoch; `out_of_time`: the plan's time was over; `others`: there are skills
-    that another plan could use; `cancelled`: somebody has ended it."""
+    """`how`: it goes on, or has come to its end, or was ended; `began`, `at`: seconds since the epoch; `out_of_time`:
+    the plan's time was over; `others`: there are skills that another plan could use."""
 
+    how: How
     began: float
     at: float
     out_of_time: bool = False
-    cancelled: bool = False
     others: bool = True
+
+    @property
+    def cancelled(self) -> bool:
+        return self.how == "cancelled"
 
 
 def execution_result(
@@ -67,14 +74,14 @@ def execution_result(
     trace = tuple(results.get(name) or _pending(spec.plan, name) for name in order(needs_of(spec.plan.tools)))
     failed = tuple(one for one in trace if one.state in (ExecutionState.FAILED, ExecutionState.TIMEOUT))
     required = {tool.tool_id for tool in spec.plan.tools if tool.required}
-    success = all(one.ok for one in trace if one.tool_id in required)
+    success = ended.how == "done" and all(one.ok for one in trace if one.tool_id in required)
     patches = (kept[by_id[one.tool_id].key].patches for one in trace if one.ok and by_id[one.tool_id].key in kept)
     return ExecutionResult(
         plan_id=spec.plan.request_id,
         success=success,
         narrative=spec.plan.narrative,
         failed_tools=tuple(one.tool_id for one in failed),
-        can_replan=not success and ended.others and not ended.cancelled,
+        can_replan=not success and ended.others and ended.how in ("done", "expired"),
         failure_reason=None if success else _reason(ended, [one for one in failed if one.tool_id in required]),
         execution_trace=trace,
         final_state=merged(chain.from_iterable(patches)),
@@ -98,6 +105,19 @@ def refused_result(
         failure_reason=reason,
         execution_trace=(),
         generation_metadata=metadata,
+    )
+
+
+def untold_result(plan_id: UUID, why: str, *, cancelled: bool, late: bool) -> ExecutionResult:
+    """Of a plan that was executed, and ended before it could tell what it had come to."""
+    return ExecutionResult(
+        plan_id=plan_id,
+        success=False,
+        narrative=why,
+        failed_tools=(),
+        can_replan=not cancelled,
+        failure_reason=FailureReason.TIMEOUT if late else None,
+        execution_trace=(),
     )
 
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from skillfleet_workers.wire.versions import split
+
 SKILLS = "skills"
 """The folder of all skills, with which a path may begin."""
 
@@ -16,7 +18,7 @@ class ToolPath:
 
 def tool_path(text: str) -> ToolPath | str:
     """Or what is wrong with it: what would lead out of the skill's folder never reaches a worker."""
-    if "\\" in text or "\0" in text:
+    if "\\" in text or not text.isprintable():
         return "has '/' between its parts, and nothing but names there"
     if text.startswith("/"):
         return "begins with the name of a skill, not with '/'"
@@ -28,3 +30,9 @@ def tool_path(text: str) -> ToolPath | str:
     if len(parts) < 2:
         return "names a skill and its script, as in 'csv-insights/scripts/summary.py'"
     return ToolPath(parts[0], "/".join(parts[1:]))
+
+
+def skill_in(text: str) -> str:
+    """Of the tool path the skill, without its version; empty: it is none."""
+    found = tool_path(text)
+    return split(found.skill)[0] if isinstance(found, ToolPath) else ""

@@ -4,10 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from skillfleet_workers.wire.versions import split
-
 from .models import MAX_ATTEMPTS, ExecutionResult, PlanMetadata
-from .paths import ToolPath, tool_path
+from .paths import skill_in
 
 MAX_CORRECTIONS = 1
 """So often a plan that does not fit is corrected; then planning has failed, which counts as an attempt."""
@@ -15,11 +13,12 @@ MAX_CORRECTIONS = 1
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A plan that was written. `misfit`: why it was not executed; else `result`, None: it was executed, but what it
-    has come to is not known."""
+    """A plan that was written. `misfit`: why it was not executed; else its `result`; `skills`: those of tools
+    that have failed, beside what the result tells, which may be shortened."""
 
     misfit: str = ""
     result: ExecutionResult | None = None
+    skills: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ def next_move(tried: Iterable[Tried]) -> WritePlan | Answer:
         if one.result is not None:
             if one.result.success or not one.result.can_replan:
                 return Answer(one.result)
-            disabled |= dict.fromkeys(failed_skills(one.result))
+            disabled |= dict.fromkeys((*failed_skills(one.result), *one.skills))
             parent = one.result.plan_id
         attempt, corrections = attempt + 1, 0
     if attempt > MAX_ATTEMPTS:
@@ -66,8 +65,7 @@ def next_move(tried: Iterable[Tried]) -> WritePlan | Answer:
 def failed_skills(result: ExecutionResult) -> tuple[str, ...]:
     """Of the tools that have failed, as far as they are told."""
     failed = (one.tool_path or "" for one in result.execution_trace if one.tool_id in result.failed_tools)
-    paths = (tool_path(path) for path in failed)
-    return tuple(dict.fromkeys(split(path.skill)[0] for path in paths if isinstance(path, ToolPath)))
+    return tuple(dict.fromkeys(name for path in failed if (name := skill_in(path))))
 
 
 def fallback(prompt: str, tried: Sequence[Tried], plan_id: UUID) -> ExecutionResult:

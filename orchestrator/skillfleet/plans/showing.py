@@ -1,18 +1,23 @@
 """The result of a plan in so few characters that it can be a conversation's answer (pure)."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .models import ExecutionResult, ExecutionState
+from .paths import skill_in
 
 MOST_CHARS = 15_000
 """A parent keeps so much of what a child has answered, and reads it as JSON."""
 
 OUTPUT_CHARS = 1_000
 ERROR_CHARS = 300
+SKILLS_CHARS = 7_000
 LEFT_OUT = "leftOut"
 """The key that tells what is missing."""
+
+FAILED_SKILLS = "failedSkills"
+"""The key of the skills that have failed, where the tools that tell of them are left out."""
 
 Told = dict[str, Any]
 
@@ -64,13 +69,24 @@ def _with_failures_alone(told: Told) -> None:
 
 
 def _with_few_failures(told: Told) -> None:
-    """Ids have at most a hundred characters."""
+    """Ids have at most a hundred characters. Of all that have failed their skills are told, as many as there is room
+    for: the next plan does without them."""
     trace, failed = told["executionTrace"], told["failedTools"]
     told[LEFT_OUT] = f"all but the first of {len(failed)} tools that have failed, and those that have not"
-    told["executionTrace"], told["failedTools"] = trace[:10], failed[:50]
+    told[FAILED_SKILLS] = _fitting(dict.fromkeys(skill_in(tool["toolPath"] or "") for tool in trace))
+    told["executionTrace"], told["failedTools"] = trace[:5], failed[:20]
     told["narrative"] = (told["narrative"] or "")[:ERROR_CHARS] or None
     for tool in told["executionTrace"]:
         tool["toolPath"] = (tool["toolPath"] or "")[:ERROR_CHARS]
+
+
+def _fitting(names: Iterable[str]) -> list[str]:
+    found, left = [], SKILLS_CHARS
+    for name in names:
+        left -= _length(name) + 2
+        if name and left >= 0:
+            found.append(name)
+    return found
 
 
 def _length(value: object) -> int:

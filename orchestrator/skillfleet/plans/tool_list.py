@@ -16,8 +16,8 @@ def tool_list(
     """A line for each script of the skills that can run, at most `budget` characters. `allowed`: the only skills,
     None: all."""
     lines, used, omitted = [], 0, 0
-    for skill in _usable(snapshot, allowed, disabled):
-        told = list(_lines(skill))
+    for name, skill in _usable(snapshot, allowed, disabled):
+        told = list(_lines(name, skill))
         size = sum(map(len, told)) + len(told)
         if used + size > budget:
             omitted += 1
@@ -30,18 +30,20 @@ def tool_list(
 
 def _usable(
     snapshot: Snapshot | None, allowed: Collection[str] | None, disabled: Collection[str]
-) -> Iterator[PublishedSkill]:
-    for name in sorted({one.name for one in snapshot.skills} if snapshot else ()):
+) -> Iterator[tuple[str, PublishedSkill]]:
+    """By the names that they are to be called by."""
+    names = {one.name for one in snapshot.skills} if snapshot else set()
+    for name in sorted(names if allowed is None else allowed):
         skill = snapshot.find(name) if snapshot else None
-        wanted = name not in disabled and (allowed is None or name in allowed)
-        if skill and wanted and skill.eligible and not skill.hidden and skill.scripts:
-            yield skill
+        usable = skill and skill.eligible and not skill.hidden and skill.scripts
+        if skill and usable and skill.name not in disabled:
+            yield name, skill
 
 
-def _lines(skill: PublishedSkill) -> Iterator[str]:
-    yield f"- skill {skill.name}: {short(skill.description, DESCRIPTION_CHARS)}"
+def _lines(name: str, skill: PublishedSkill) -> Iterator[str]:
+    yield f"- skill {name}: {short(skill.description, DESCRIPTION_CHARS)}"
     for script in skill.scripts:
         about = f": {short(script.description, DESCRIPTION_CHARS)}" if script.description else ""
-        yield f"  - toolPath {json.dumps(f'{skill.name}/{script.path}')}{about}"
+        yield f"  - toolPath {json.dumps(f'{name}/{script.path}')}{about}"
         if skill.entry and skill.entry.script == script.path and skill.entry.parameters:
             yield f"    input schema: {short(json.dumps(skill.entry.parameters, ensure_ascii=False), SCHEMA_CHARS)}"

@@ -143,6 +143,9 @@ def _check_asset(event: Event, artifacts: set[str], seen: set[str], in_skill: Ca
     seen.add(name)
     # A script knows its output folder by an absolute path, which means nothing any more: the end of it does.
     starts = range(1, len(path.parts)) if path.is_absolute() else (0,)
-    ways = {str(PurePosixPath(*path.parts[start:])) for start in starts}
-    if ways.isdisjoint(artifacts) and not in_skill(str(path)):
+    ways = (str(PurePosixPath(*path.parts[start:])) for start in starts)
+    artifact = None if ".." in path.parts else next((way for way in ways if way in artifacts), None)
+    if artifact is not None:
+        event["path"] = artifact
+    elif not in_skill(str(path)):
         raise _ViolationError(f"names an asset that does not exist: {short(path, 200)!r}")
