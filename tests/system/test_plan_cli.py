@@ -194,6 +194,29 @@ def test_a_plan_is_detached_from_and_shown_by_its_id(hapless: Place) -> None:
     assert (shown.returncode, line_of(shown.stdout, "first ").split()[1]) == (0, "failed")
 
 
+def test_what_a_person_is_asked_about_is_not_run_before_they_have_said_so(hapless: Place) -> None:
+    file = written(hapless, tool("first", "steady/scripts/fail.py"))
+    conversation = hapless.cli("plan", "run", "--detach", "--ask", "run_skill_script", file).stdout.strip()
+    with hapless.fleet() as fleet:
+        wait_for(lambda: fleet.transcript(conversation).with_persons, "it waits for a person")
+        assert fleet.plan_result(conversation).execution_trace[0].state == "pending"
+    assert hapless.cli("approve", conversation).returncode == 0
+    assert hapless.cli("result", conversation).returncode == 0
+
+
+@pytest.mark.parametrize("options", [["--deny", "*"], ["--allow", "*", "--deny", "run_skill_script@steady"]])
+def test_what_the_submitter_denies_is_not_run(hapless: Place, options: list[str]) -> None:
+    file = written(hapless, tool("first", "steady/scripts/fail.py"))
+    done = hapless.cli("plan", "run", *options, file)
+    assert done.returncode == 1 and "does not allow this call" in done.stdout
+
+
+def test_a_plan_that_took_too_long_says_how_long_it_may(hapless: Place) -> None:
+    file = written(hapless, tool("first", retryPolicy={"maxRetries": 1, "backoffMs": 60_000}))
+    done = hapless.cli("plan", "run", "--timeout", "1.5", file)
+    assert done.returncode == 4 and "limit of 1.5 s" in done.stderr
+
+
 def test_a_plan_that_the_fleet_cannot_run_is_refused_with_the_place(hapless: Place) -> None:
     done = hapless.cli("plan", "run", written(hapless, tool("a", "nowhere/scripts/x.py")))
     assert done.returncode == 2 and "tools[0].toolPath: there is no skill 'nowhere'" in done.stderr

@@ -19,6 +19,7 @@ from .following import Json
 from .plan_display import plan_line
 from .plan_queries import show
 from .plan_runs import run, submit
+from .rules import OrderedCommand
 
 app = typer.Typer(help="Plans: scripts of skills as a DAG of tools, executed by the fleet.")
 
@@ -71,6 +72,6 @@ def _complain(file: str, wrong: tuple[Wrong, ...]) -> None:
         complain(f"{file}: {one}")
 
 
-app.command("run")(run)
-app.command("submit")(submit)
+for command in (run, submit):
+    app.command(cls=OrderedCommand)(command)
 app.command("show")(show)

@@ -27,7 +27,7 @@ class OrderedCommand(TyperCommand):
 
 
 def rules_of(context: typer.Context, **targets: list[str] | None) -> tuple[str, ...]:
-    """Each as VERDICT:TOOL[@SKILL]. `targets`: by verdict."""
+    """Each as VERDICT:TOOL[@SKILL]. `targets`: by verdict. The command is to be an OrderedCommand."""
     rest = {verdict: iter(written or ()) for verdict, written in targets.items()}
-    order = [name for name in context.meta.get(_ORDER, ()) if name in rest]
+    order = [name for name in context.meta[_ORDER] if name in rest]
     return tuple(f"{verdict}:{next(rest[verdict])}" for verdict in order)

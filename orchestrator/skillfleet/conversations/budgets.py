@@ -48,8 +48,11 @@ def limit_reached(code: str, value: str, option: str) -> Problem:
     return Problem(code=code, message=message, fix=f"Raise it with {option}.")
 
 
-def out_of_time(limits: Limits) -> Problem:
-    return limit_reached("timeout", f"{limits.timeout_s:g} s", "--timeout")
+def out_of_time(conversation: Conversation) -> Problem:
+    seconds, plan = conversation.spec.limits.timeout_s, conversation.spec.plan
+    if plan is not None and conversation.started_at is not None:
+        seconds = min(seconds, plan.timeout_s)
+    return limit_reached("timeout", f"{seconds:g} s", "--timeout")
 
 
 def reached(conversation: Conversation) -> Problem | None:

@@ -39,7 +39,7 @@ def time_short(conversation: Conversation) -> Moved:
     if conversation.status != "running" or conversation.closing:
         return conversation, []
     stopped, effects = without_calls(conversation, shown_to_model(OUT_OF_TIME))
-    moved = with_last_turn(answer_calls(stopped), out_of_time(conversation.spec.limits))
+    moved = with_last_turn(answer_calls(stopped), out_of_time(conversation))
     return moved, [*effects, *pending(moved)]
 
 

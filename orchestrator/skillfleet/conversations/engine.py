@@ -140,7 +140,7 @@ def _begin(conversation: Conversation, event: Submitted, now: float) -> Moved:
 def _too_late(conversation: Conversation, now: float) -> Moved:
     if conversation.waiting_since is not None:
         return nobody_answered(conversation, now)
-    return finish(conversation, "expired", now, conversation.closing or out_of_time(conversation.spec.limits))
+    return finish(conversation, "expired", now, conversation.closing or out_of_time(conversation))
 
 
 def _paused_or_resumed(conversation: Conversation, event: Paused | Resumed, now: float) -> Moved:

@@ -39,7 +39,9 @@ def read_plan(given: str | bytes | Mapping[str, Any]) -> PlanJson | tuple[Wrong,
     try:
         data = parsed(_text(given)) if isinstance(given, str | bytes) else dict(given)
         size = len(given) if isinstance(given, str | bytes) else len(written(data))
-    except (ValueError, RecursionError) as wrong:
+    except RecursionError:
+        return (Wrong("", "it is nested too deeply"),)
+    except ValueError as wrong:
         return (Wrong("", f"it is not JSON: {wrong}"),)
     if not isinstance(data, dict):
         return (Wrong("", "it is not a JSON object"),)
@@ -162,4 +164,6 @@ def _said(error: Any) -> str:
         return "there is no such key in a plan"
     if kind == "missing":
         return "is missing"
+    if kind == "too_short" and error["loc"] == ("tools",):
+        return "a plan has at least one tool"
     return message[:1].lower() + message[1:]
