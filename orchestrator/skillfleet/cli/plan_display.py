@@ -8,6 +8,7 @@ from rich.text import Text
 from skillfleet_workers.wire.printable import printable
 from skillfleet_workers.wire.shown import short
 
+from ..conversations.models import TERMINAL, Status
 from ..plans.gantt import Chart, Row, seconds, ticks
 from ..plans.models import ExecutionResult, ExecutionState, PlanJson, ToolResult
 
@@ -36,15 +37,14 @@ def plan_line(plan: PlanJson, levels: int) -> str:
     return f"a plan of {tools} in {levels} level{'s' if levels != 1 else ''}"
 
 
-def result_line(result: ExecutionResult) -> str:
-    """What it has come to, in one line."""
+def result_line(result: ExecutionResult, status: Status) -> str:
+    """What it has come to, in one line. `status`: of its conversation."""
     completed = sum(one.ok for one in result.execution_trace)
     how = f"{completed} of {len(result.execution_trace)} tools completed, {result.total_execution_time_ms} ms"
     if result.success:
         return f"succeeded: {how}"
-    open_ones = any(one.state is ExecutionState.RUNNING for one in result.execution_trace)
-    if open_ones and result.failure_reason is None:
-        return f"running: {how}"
+    if status not in TERMINAL or status == "cancelled":
+        return f"{status}: {how}"
     reason = (result.failure_reason or "ended").replace("_", " ")
     again = "; another plan may do better" if result.can_replan else ""
     return f"failed ({reason}): {how}{again}"

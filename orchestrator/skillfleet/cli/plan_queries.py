@@ -11,6 +11,7 @@ from skillfleet_workers.wire.printable import printable
 from ..errors import BadRequestError
 from ..fleet import Fleet
 from ..plans.gantt_svg import svg_of
+from ..plans.models import ExecutionResult
 from .display import literal, print_json, stdout_console
 from .following import Id, Json
 from .plan_display import error_lines, gantt_table, result_line
@@ -40,8 +41,8 @@ def show(conversation_id: Id, svg: Svg = None, as_json: Json = False) -> None:
 
 
 def print_attempt(fleet: Fleet, conversation_id: str) -> None:
-    console, result = stdout_console(), fleet.plan_result(conversation_id)
-    console.print(f"[bold]plan {result.plan_id}[/] {literal(result_line(result))}")
+    console, (result, line) = stdout_console(), _told(fleet, conversation_id)
+    console.print(f"[bold]plan {result.plan_id}[/] {literal(line)}")
     if result.narrative:
         console.print(literal(result.narrative))
     console.print(gantt_table(result, fleet.plan_chart(conversation_id), console.width))
@@ -52,12 +53,19 @@ def print_attempt(fleet: Fleet, conversation_id: str) -> None:
         console.print(f"state: {printable(state) if console.is_terminal else state}", markup=False)
 
 
+def _told(fleet: Fleet, conversation_id: str) -> tuple[ExecutionResult, str]:
+    """What it has come to, and that in a line."""
+    status = fleet.transcript(conversation_id).status  # before the result: it may end between the two
+    result = fleet.plan_result(conversation_id)
+    return result, result_line(result, status)
+
+
 def _draw(fleet: Fleet, attempts: tuple[str, ...], file: Path) -> None:
     """Raises: BadRequestError"""
     if not attempts:
         raise BadRequestError("--svg: no plan was executed yet")
-    result = fleet.plan_result(attempts[-1])
-    drawn = svg_of(fleet.plan_chart(attempts[-1]), f"Plan {result.plan_id}", result_line(result))
+    result, line = _told(fleet, attempts[-1])
+    drawn = svg_of(fleet.plan_chart(attempts[-1]), f"Plan {result.plan_id}", line)
     try:
         file.write_text(drawn, encoding="utf-8")
     except OSError as wrong:

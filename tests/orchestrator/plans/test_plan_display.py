@@ -9,6 +9,7 @@ from rich.console import Console
 from tests.orchestrator.plans.charts import States, chart, entry, result_of
 
 from skillfleet.cli.plan_display import STYLES, axis, bar_text, error_lines, gantt_table, result_line
+from skillfleet.conversations.models import Status
 from skillfleet.events import Entry
 from skillfleet.plans.gantt import Bar, Row
 from skillfleet.plans.models import ErrorType, FailureReason, ToolFailure, ToolResult
@@ -82,15 +83,22 @@ def test_the_axis_has_round_moments_where_they_begin() -> None:
 
 
 @pytest.mark.parametrize(
-    ("states", "more", "begin"),
+    ("states", "more", "status", "begin"),
     [
-        ({"a": State.COMPLETED}, {}, "succeeded: 1 of 1 tools completed"),
-        ({"a": State.RUNNING}, {}, "running: 0 of 1 tools completed"),
-        ({"a": State.FAILED}, {"failure_reason": FailureReason.TOOL_FAILURE}, "failed (tool failure): 0 of 1"),
+        ({"a": State.COMPLETED}, {}, "completed", "succeeded: 1 of 1 tools completed"),
+        ({"a": State.RUNNING}, {}, "running", "running: 0 of 1 tools completed"),
+        ({"a": State.PENDING}, {}, "waiting", "waiting: 0 of 1 tools completed"),
+        ({"a": State.FAILED}, {}, "cancelled", "cancelled: 0 of 1 tools completed"),
+        (
+            {"a": State.FAILED},
+            {"failure_reason": FailureReason.TOOL_FAILURE},
+            "failed",
+            "failed (tool failure): 0 of 1",
+        ),
     ],
 )
-def test_one_line_tells_what_it_has_come_to(states: States, more: dict[str, Any], begin: str) -> None:
-    assert result_line(result_of(states, **more)).startswith(begin)
+def test_one_line_tells_what_it_has_come_to(states: States, more: dict[str, Any], status: Status, begin: str) -> None:
+    assert result_line(result_of(states, **more), status).startswith(begin)
 
 
 def test_errors_are_told_but_for_those_of_tools_that_were_skipped() -> None:
