@@ -137,9 +137,9 @@ def plan_spec(plan: PlanJson, timeout_s: float | None, tool_timeout_s: int | Non
     """Raises: BadRequestError"""
     timeout_s = PLAN_TIMEOUT_S if timeout_s is None else timeout_s
     tool_timeout_s = TOOL_TIMEOUT_S if tool_timeout_s is None else tool_timeout_s
-    if not 0 < timeout_s <= MAX_TIMEOUT_S - DEFAULT_TIMEOUT_SECONDS:
+    if not isinstance(timeout_s, int | float) or not 0 < timeout_s <= MAX_TIMEOUT_S - DEFAULT_TIMEOUT_SECONDS:
         raise BadRequestError("--timeout: needs more than 0 seconds, and less than a week")
-    if not 1 <= tool_timeout_s <= 3600:
+    if not isinstance(tool_timeout_s, int) or not 1 <= tool_timeout_s <= 3600:
         raise BadRequestError("--tool-timeout: needs 1 to 3600 seconds")
     return PlanSpec(plan=plan, tool_timeout_s=tool_timeout_s, timeout_s=timeout_s)
 

@@ -37,7 +37,8 @@ class Wrong:
 def read_plan(given: str | bytes | Mapping[str, Any]) -> PlanJson | tuple[Wrong, ...]:
     """`given`: JSON, or what JSON comes to."""
     try:
-        data = parsed(_text(given)) if isinstance(given, str | bytes) else dict(given)
+        whole = dict(given) if isinstance(given, Mapping) else given
+        data = parsed(_text(whole)) if isinstance(whole, str | bytes) else whole
         size = len(given) if isinstance(given, str | bytes) else len(written(data))
     except RecursionError:
         return (Wrong("", "it is nested too deeply"),)

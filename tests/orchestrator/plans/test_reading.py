@@ -137,6 +137,16 @@ def test_what_is_no_json_object_is_one_error(text: str | bytes) -> None:
     assert len(wrong(text)) == 1
 
 
+@pytest.mark.parametrize("given", [None, 5, [1], True])
+def test_what_is_no_plan_at_all_is_an_error_and_no_exception(given: Any) -> None:
+    assert wrong(given) == {"": "it is not a JSON object"}
+
+
+def test_an_empty_plan_and_one_that_is_too_deep_are_told_in_plain_words() -> None:
+    assert wrong(plan()) == {"tools": "a plan has at least one tool"}
+    assert wrong("[" * 100_000 + "]" * 100_000) == {"": "it is nested too deeply"}
+
+
 def test_as_many_tools_as_there_may_be_and_no_more() -> None:
     tools = [tool(f"t{number}") for number in range(MAX_TOOLS + 1)]
     assert isinstance(read_plan(plan(*tools[:-1])), PlanJson)
