@@ -71,6 +71,11 @@ def _print_report(report: Report, *, as_json: bool, show: bool) -> None:
         return
     if report.answer is not None:
         print(printable(report.answer) if sys.stdout.isatty() else report.answer)
+    tell_end(report, show=show)
+
+
+def tell_end(report: Report, *, show: bool) -> None:
+    """`show`: also where it went well."""
     if report.error:
         complain(ending(report))
     elif show:

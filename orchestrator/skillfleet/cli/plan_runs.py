@@ -1,26 +1,23 @@
 """plan run, plan submit: a plan is executed, or written first."""
 
-import json
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
+from ..conversations.report import Report
 from ..fleet import Fleet
 from ..running_plans import GivenPlan
 from ..settings import SCRIPTED
 from . import options
-from .display import ending, print_json
-from .exits import INTERRUPTED, complain, exit_code
-from .following import Json, watched
+from .executing import Execution, executed
+from .following import Json
 from .options import asked_by
 from .plan_queries import print_attempt
 from .rules import Allow, Ask, Deny, rules_of
-from .submit import Detach, Follow, fleet_for
+from .submit import Detach, Follow
 
 PlanFile = Annotated[str, typer.Argument(metavar="FILE", help="The plan, as JSON; `-` reads it from stdin.")]
 PlanTimeout = Annotated[float | None, typer.Option(help="Most seconds for the plan, from when it begins (60).")]
@@ -58,7 +55,7 @@ def run(
             person_timeout=person_timeout, tenant=tenant, priority=priority, idempotency_key=idempotency_key,
         )  # fmt: skip
 
-    return _executed(start, SCRIPTED, follow=follow, detach=detach, as_json=as_json)
+    return executed(_execution(start), SCRIPTED, follow=follow, detach=detach, as_json=as_json)
 
 
 def submit(
@@ -88,41 +85,22 @@ def submit(
         text = sys.stdin.read() if prompt == "-" else prompt
         return fleet.submit_planning(text, detach=detach, **asked, idempotency_key=idempotency_key)
 
-    return _executed(start, model, follow=follow, detach=detach, as_json=as_json)
+    return executed(_execution(start), model, follow=follow, detach=detach, as_json=as_json)
 
 
-def _executed(start: Callable[[Fleet], str], model: str, *, follow: bool | None, detach: bool, as_json: bool) -> int:
-    with fleet_for(detach, model) as fleet:
-        show = not as_json and (sys.stderr.isatty() if follow is None else follow)
-        with _waiting(show=show):
-            conversation_id = start(fleet)
-        if detach:
-            print(json.dumps(fleet.status(conversation_id).as_json()) if as_json else conversation_id)
-            return 0
-        if not watched(fleet, conversation_id, show=show):
-            return INTERRUPTED
-        return _told(fleet, conversation_id, show=show, as_json=as_json)
+def _execution(start: Callable[[Fleet], str]) -> Execution:
+    return Execution(start, _status, _last_result, _show)
 
 
-def _waiting(*, show: bool) -> AbstractContextManager[object]:
-    console = Console(stderr=True)
-    waits = show and console.is_terminal
-    return console.status("waiting for a worker to tell which skills it can run") if waits else nullcontext()
+def _status(fleet: Fleet, conversation_id: str) -> dict[str, Any]:
+    return fleet.status(conversation_id).as_json()
 
 
-def _told(fleet: Fleet, conversation_id: str, *, show: bool, as_json: bool) -> int:
-    report, attempts = fleet.result(conversation_id), fleet.plan_attempts(conversation_id)
-    if as_json:
-        print_json(_last_result(fleet, attempts) or report.as_json())
-        return exit_code(report)
-    for attempt in attempts[-1:]:
+def _last_result(fleet: Fleet, report: Report) -> dict[str, Any]:
+    attempts = fleet.plan_attempts(report.id)
+    return fleet.plan_result(attempts[-1]).as_json() if attempts else report.as_json()
+
+
+def _show(fleet: Fleet, conversation_id: str) -> None:
+    for attempt in fleet.plan_attempts(conversation_id)[-1:]:
         print_attempt(fleet, attempt)
-    if report.error:
-        complain(ending(report))
-    elif show:
-        print(ending(report), file=sys.stderr)
-    return exit_code(report)
-
-
-def _last_result(fleet: Fleet, attempts: tuple[str, ...]) -> dict[str, Any] | None:
-    return fleet.plan_result(attempts[-1]).as_json() if attempts else None
