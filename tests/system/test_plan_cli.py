@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,8 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft202012Validator
 from tests.system.conftest import Shared
-from tests.system.fleet import Place, known_everywhere, wait_for
+from tests.system.fleet import Place, interrupt, known_everywhere, wait_for
+from tests.system.plan_tools import Holding, plan, write_skill
 
 ROOT = Path(__file__).parents[2]
 PLANNER = ROOT / "skills/trip-planner"
@@ -184,6 +186,19 @@ def test_json_is_the_execution_result_alone_however_the_plan_ends(hapless: Place
     result = json.loads(done.stdout)
     assert done.returncode == 1 and fits(result, "execution-result")
     assert (result["planId"], result["success"], result["failedTools"]) == (ID, False, ["first"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_ends_the_plan_and_its_scripts(place: Place, number: signal.Signals) -> None:
+    write_skill(place.skills, "bench")
+    held, file = Holding(), place.folder / "held.json"
+    file.write_text(json.dumps(plan(held.tool("slow"), held.tool("next", "slow"))))
+    running = place.start("plan", "run", str(file))
+    wait_for(held.pids, "its script runs")
+    assert interrupt(running, number) == 130
+    assert not held.pids()
+    (one,) = json.loads(place.cli("list", "--json").stdout)
+    assert one["status"] == "cancelled"
 
 
 def test_a_plan_is_detached_from_and_shown_by_its_id(hapless: Place) -> None:

@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -16,14 +17,27 @@ from skillfleet.fleet import Fleet
 from skillfleet.plans.models import ErrorType
 
 
-@pytest.fixture
-def standing(state_dir: Path) -> Iterator[StandingFleet]:
-    """With an orchestrator and a worker, which find the dead soon."""
+@contextmanager
+def with_worker(state_dir: Path, slots: int) -> Iterator[StandingFleet]:
+    """And with an orchestrator, which finds the dead soon."""
     with standing_fleet(state_dir) as fleet:
         write_skill(fleet.place.skills, "bench")
         write_skill(fleet.place.skills, "once", effects="unsafe")
         fleet.orchestrator(SKILLFLEET_RECOVERY_SECONDS="4")
-        fleet.worker(concurrency=2)
+        fleet.worker(concurrency=slots)
+        yield fleet
+
+
+@pytest.fixture
+def standing(state_dir: Path) -> Iterator[StandingFleet]:
+    with with_worker(state_dir, 2) as fleet:
+        yield fleet
+
+
+@pytest.fixture
+def narrow(state_dir: Path) -> Iterator[StandingFleet]:
+    """Its worker begins nothing before it has done with what it runs."""
+    with with_worker(state_dir, 1) as fleet:
         yield fleet
 
 
@@ -101,16 +115,16 @@ def test_a_tool_without_retries_whose_worker_dies_has_failed_where_it_must_not_b
 
 @pytest.mark.parametrize("quotes", [True, False])
 def test_a_result_that_comes_from_a_worker_that_was_given_up_is_the_tools(
-    standing: StandingFleet, quotes: bool
+    narrow: StandingFleet, quotes: bool
 ) -> None:
     held = Holding()
     mark = {"$from": "slow", "pointer": "/held"} if quotes else held.mark
     last = tool("last", "say", says(patch(last=mark), DONE), "slow")
-    with standing.place.fleet() as fleet:
+    with narrow.place.fleet() as fleet:
         name = fleet.submit_plan(plan(held.tool("slow", retries=1), last), timeout=300, tool_timeout=200)
         wait_for(held.pids, "it runs")
         (pid,) = held.pids()
-        (worker,) = standing.started["worker"]
+        (worker,) = narrow.started["worker"]
         os.kill(worker.pid, signal.SIGSTOP)
         try:
             wait_for(lambda: run_of(fleet, name, 0).ref.attempt == 2, "it is given up")
