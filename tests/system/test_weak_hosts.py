@@ -64,12 +64,27 @@ def worker(place: Place, host: WeakHost) -> Iterator[None]:
     with (place.folder / "worker.log").open("wb") as log:
         process = subprocess.Popen(command, cwd=place.folder, env=variables, stdout=log, stderr=log)
     try:
-        client = RedisUrls.of(place.settings).client()
-        wait_for(lambda: live_processes(client, place.settings.fleet) or process.poll() is not None, "a worker")
+        wait_for(lambda: lives(place, "worker") or process.poll() is not None, "a worker")
         yield
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(PATIENCE_S)
+
+
+@contextmanager
+def orchestrator(place: Place) -> Iterator[None]:
+    process = place.start("orchestrator")
+    try:
+        wait_for(lambda: lives(place, "orchestrator") or process.poll() is not None, "an orchestrator")
+        yield
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE_S)
+
+
+def lives(place: Place, role: str) -> bool:
+    client = RedisUrls.of(place.settings).client()
+    return any(one.role == role for one in live_processes(client, place.settings.fleet))
 
 
 def doctor(place: Place, host: WeakHost, **more: str) -> dict[str, dict[str, Any]]:
@@ -82,14 +97,11 @@ def doctor(place: Place, host: WeakHost, **more: str) -> dict[str, dict[str, Any
 
 
 def test_a_worker_falls_back_to_processes_and_says_so(served: Place, weak: WeakHost) -> None:
-    orchestrator = served.start("orchestrator")
-    with worker(served, weak), served.fleet() as fleet:
+    with orchestrator(served), worker(served, weak), served.fleet() as fleet:
         model = served.script([python("print(6 * 7)", "six")], "It is ${six.stdout}.")
         report = fleet.result(fleet.submit("How much is 6 * 7?", model=model))
         (six,) = executions(served, fleet, report.id)
         said = doctor(served, weak)
-    orchestrator.send_signal(signal.SIGTERM)
-    orchestrator.communicate(timeout=PATIENCE_S)
     assert (six.stdout, six.runtime, six.isolation) == ("42\n", "process", "process")
     assert "scripts run without a sandbox" in served.log("worker")
     assert "isolation process" in said["workers"]["detail"]
@@ -115,12 +127,9 @@ def test_a_worker_of_which_a_sandbox_is_demanded_does_not_start(served: Place, w
 def test_a_skill_that_wants_a_container_is_refused_where_there_is_no_engine(served: Place) -> None:
     (served.skills / "boxed").mkdir()
     (served.skills / "boxed" / "SKILL.md").write_text(IN_CONTAINERS)
-    orchestrator = served.start("orchestrator")
-    with worker(served, WeakHost("")), served.fleet() as fleet:
+    with orchestrator(served), worker(served, WeakHost("")), served.fleet() as fleet:
         asked = call("run_python_script", "it", skill_name="boxed", script="print('ran')")
         report = fleet.result(fleet.submit("Run it.", model=served.script([asked], "Done.")))
         (made,) = executions(served, fleet, report.id)
-    orchestrator.send_signal(signal.SIGTERM)
-    orchestrator.communicate(timeout=PATIENCE_S)
     assert (made.success, made.stdout, made.returncode) == (False, "", None)
     assert "engine" in (made.error or "")
