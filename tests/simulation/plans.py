@@ -90,7 +90,8 @@ def look_at_plan(ended: Conversation, plan: PlanSpec) -> None:
         refused = status == "tool_error"  # before that was known: denied, or beyond a budget
         same = (status == "skipped") == bool(blame)
         claim_that(same or refused, "16: who is skipped", (ended.id, tool.tool_id, status))
-        may_fail = _may_fail(tool) or status in ("lost", "tool_error", "skipped")
+        stopped = status == "cancelled" and ended.closing is not None and not tool.required
+        may_fail = _may_fail(tool) or stopped or status in ("lost", "tool_error", "skipped")
         claim_that(status == "succeeded" or may_fail, "16: what fails had to", (ended.id, tool.tool_id, status))
     good = all(runs[tool.tool_id].status == "succeeded" for tool in plan.plan.tools if tool.required)
     claim_that((ended.status == "completed") == good, "16: a plan succeeds with its required tools", ended.id)
