@@ -77,6 +77,7 @@ def test_after_the_last_attempt_there_is_the_fallback_result(shared: Shared, fle
     answer = json.loads(report.answer or "")
     assert (answer["success"], answer["canReplan"], answer["failedTools"]) == (False, False, ["work"])
     assert "Get to work." in answer["narrative"]
+    assert report.error and "in 5 of at most 5 attempts" in report.error.message
 
 
 def test_where_no_other_skill_is_left_there_is_no_other_plan(shared: Shared, fleet: Fleet) -> None:

@@ -80,8 +80,12 @@ def test_a_later_call_is_given_what_an_earlier_one_has_brought(world: RedisWorld
 @pytest.mark.parametrize(("pointer", "told"), [("/none", "'/none'"), ("/parts/7", "'/parts/7'")])
 def test_a_value_that_is_not_there_is_an_error_and_nothing_runs(world: RedisWorld, pointer: str, told: str) -> None:
     run(world, message())
-    assert run(world, message(SECOND, (Quote(place=("n",), task_id=FIRST.task_id, pointer=pointer),))) == []
+    assert (
+        run(world, message(SECOND, (Quote(place=("n",), task_id=FIRST.task_id, pointer=pointer, tool="first"),)))
+        == []
+    )
     assert "output_without_value" in shown(world, SECOND) and told in shown(world, SECOND)
+    assert "in what first has brought" in shown(world, SECOND)
 
 
 def test_what_was_too_large_to_be_kept_whole_is_told_to_who_quotes_it(world: RedisWorld) -> None:

@@ -33,10 +33,11 @@ def filled(arguments: Mapping[str, Any], quotes: Sequence[Quote], kept: Kept) ->
 def _value(quote: Quote, kept: Kept) -> Any:
     if not quote.task_id:
         return None
+    who = quote.tool or quote.task_id
     if quote.task_id not in kept:
         return ToolError(
             error="output_gone",
-            message=f"What {quote.task_id} has brought is no longer kept, and this call quotes it.",
+            message=f"What {who} has brought is no longer kept, and this call quotes it.",
             fix="Run the plan again.",
         )
     output = kept[quote.task_id].output
@@ -46,12 +47,12 @@ def _value(quote: Quote, kept: Kept) -> Any:
         if output.get("truncated") is True:
             return ToolError(
                 error="output_too_large",
-                message=f"What {quote.task_id} has brought is too large to be quoted but as a text, without its end.",
+                message=f"What {who} has brought is too large to be quoted but as a text, without its end.",
                 fix=f"Let that tool bring at most {MAX_OUTPUT_CHARS} characters, or hand on a file.",
             )
         names = ", ".join(sorted(output)[:10]) or "nothing"
         return ToolError(
             error="output_without_value",
-            message=f"There is nothing at {quote.pointer!r} in what {quote.task_id} has brought; it has {names}.",
+            message=f"There is nothing at {quote.pointer!r} in what {who} has brought; it has {names}.",
             fix="Correct the pointer, or let that tool write the value.",
         )

@@ -32,12 +32,17 @@ def show(conversation_id: Id, svg: Svg = None, as_json: Json = False) -> None:
         if as_json:
             print_json([fleet.plan_result(one).as_json() for one in attempts])
             return
+        asked = fleet.transcript(conversation_id)
         if not attempts:
-            print(f"{conversation_id}: no plan was executed yet")
-        for number, one in enumerate(attempts, start=1):
-            if len(attempts) > 1:
+            print(f"{conversation_id}: no plan was executed{'' if asked.terminal else ' yet'}")
+        for one in attempts:
+            if asked.spec.planning:
+                plan = fleet.transcript(one).spec.plan
+                number = plan.plan.metadata.generation_attempt if plan else 1
                 stdout_console().print(f"[bold]attempt {number}[/]: {literal(one)}")
             print_attempt(fleet, one)
+        if asked.spec.planning and asked.error:
+            print(printable(f"{asked.error.message} {asked.error.fix}".strip()))
 
 
 def print_attempt(fleet: Fleet, conversation_id: str) -> None:

@@ -1,5 +1,6 @@
 """plan run, plan submit: a plan is executed, or written first."""
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -97,7 +98,11 @@ def _status(fleet: Fleet, conversation_id: str) -> dict[str, Any]:
 
 
 def _last_result(fleet: Fleet, report: Report) -> dict[str, Any]:
+    """Where planning was in vain: the fallback, which is the answer."""
     attempts = fleet.plan_attempts(report.id)
+    if report.answer and report.status != "completed" and fleet.transcript(report.id).spec.planning:
+        fallback: dict[str, Any] = json.loads(report.answer)
+        return fallback
     return fleet.plan_result(attempts[-1]).as_json() if attempts else report.as_json()
 
 

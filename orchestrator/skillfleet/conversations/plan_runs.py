@@ -95,7 +95,7 @@ def first_call(conversation_id: str, index: int) -> CallRef:
 
 def _quote(quoted: Quoted, brought: ToolRun) -> Quote:
     task_id = brought.ref.task_id if brought.status == "succeeded" else ""
-    return Quote(place=quoted.place, pointer=quoted.pointer if task_id else "", task_id=task_id)
+    return Quote(place=quoted.place, pointer=quoted.pointer if task_id else "", task_id=task_id, tool=quoted.tool_id)
 
 
 def _skipped(run: ToolRun, blamed: str) -> ToolRun:

@@ -39,7 +39,7 @@ def plan_turn(
         return ModelReplied(Message(role="assistant", tool_calls=calls), snapshot=snapshot)
     result = result_of(conversation, spec, snapshot, kept, now, over=True)
     message = Message(role="assistant", content=shown_result(result))
-    return ModelReplied(message, snapshot=snapshot, problem=None if result.success else _problem(result))
+    return ModelReplied(message, snapshot=snapshot, problem=None if result.success else _problem(result, spec))
 
 
 def result_of(
@@ -96,8 +96,9 @@ def _call(spec: PlanSpec, index: int) -> ToolCall:
     return ToolCall(id=f"call_{index}", function=function)
 
 
-def _problem(result: ExecutionResult) -> Problem:
-    failed = [one for one in result.execution_trace if one.error and one.tool_id in result.failed_tools]
+def _problem(result: ExecutionResult, spec: PlanSpec) -> Problem:
+    required = {tool.tool_id for tool in spec.plan.tools if tool.required} & set(result.failed_tools)
+    failed = [one for one in result.execution_trace if one.error and one.tool_id in required]
     why = "; ".join(f"{one.tool_id}: {one.error.message.rstrip('.')}" for one in failed[:3] if one.error)
     more = f"; and {len(failed) - 3} more" if len(failed) > 3 else ""
     told = f" ({why}{more})" if why else ""

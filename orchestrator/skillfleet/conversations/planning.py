@@ -16,7 +16,7 @@ from skillfleet_workers.wire.published import Snapshot
 from ..plans.drafts import draft_schema, plan_id, read_draft
 from ..plans.models import MAX_ATTEMPTS, ExecutionResult
 from ..plans.outcome import NO_PLAN, untold_result
-from ..plans.replan import Answer, Tried, WritePlan, fallback, next_move
+from ..plans.replan import Answer, Tried, WritePlan, attempts_made, fallback, next_move
 from ..plans.showing import FAILED_SKILLS, shown_result
 from ..plans.tool_list import tool_list
 from ..subagents.execute_plan import MISFIT
@@ -67,7 +67,7 @@ def answer_of(conversation: Conversation) -> tuple[Message, Problem | None] | No
     result = move.result if isinstance(move, Answer) else None
     ended = result or fallback(_prompt(conversation), tried, plan_id(conversation.id, 0))
     message = Message(role="assistant", content=shown_result(ended))
-    return message, None if ended.success else _problem(ended, len(attempts))
+    return message, None if ended.success else _problem(ended, attempts_made(tried))
 
 
 def asked_to_plan(conversation: Conversation, snapshot: Snapshot | None, budget: int) -> Conversation:
@@ -167,6 +167,6 @@ def _problem(result: ExecutionResult, attempts: int) -> Problem:
     how = f" ({result.failure_reason.replace('_', ' ')})" if result.failure_reason else ""
     return Problem(
         code="plans_exhausted" if attempts else "no_plan",
-        message=f"No plan succeeded in {attempts} of at most {MAX_ATTEMPTS} attempts and their corrections{how}.",
+        message=f"No plan succeeded in {attempts} of at most {MAX_ATTEMPTS} attempts{how}.",
         fix="Look at the attempts with `skillfleet plan show`; mend the skills that failed, or ask more exactly.",
     )

@@ -1,5 +1,6 @@
 """A plan that a person or a model has written: a PlanJson, or everything that is wrong with it (pure)."""
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -38,7 +39,7 @@ def read_plan(given: str | bytes | Mapping[str, Any]) -> PlanJson | tuple[Wrong,
     """`given`: JSON, or what JSON comes to."""
     try:
         whole = dict(given) if isinstance(given, Mapping) else given
-        data = parsed(_text(whole)) if isinstance(whole, str | bytes) else whole
+        data = _read(_text(whole)) if isinstance(whole, str | bytes) else whole
         size = len(given) if isinstance(given, str | bytes) else len(written(data))
     except RecursionError:
         return (Wrong("", "it is nested too deeply"),)
@@ -66,6 +67,24 @@ def _errors(wrong: ValidationError, data: dict[str, Any]) -> list[Any]:
     """A list whose parts are all wrong counts as empty, too: that tells nothing."""
     errors = wrong.errors(include_url=False)
     return [one for one in errors if not (one["type"] == "too_short" and one["loc"] == ("tools",) and data["tools"])]
+
+
+def _read(text: str) -> Any:
+    """Of keys that occur twice it would not be known which of them is meant.
+
+    Raises: ValueError, RecursionError
+    """
+    json.loads(text, object_pairs_hook=_each_once)
+    return parsed(text)
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key!r} occurs twice in one object")
+        found[key] = value
+    return found
 
 
 def _text(given: str | bytes) -> str:
@@ -143,6 +162,8 @@ def _wrong_quotes(
         at = _place(quote.place, place)
         if quote.wrong:
             yield Wrong(at, quote.wrong)
+        elif not quote.place:
+            yield Wrong(at, "the input is an object, and no quotation; put that under a key of it")
         elif quote.tool_id not in known:
             yield Wrong(at, f"there is no tool {quote.tool_id!r} in the plan")
         elif quote.tool_id not in before:

@@ -62,6 +62,15 @@ def next_move(tried: Iterable[Tried]) -> WritePlan | Answer:
     return WritePlan(attempt, tuple(disabled), parent, correction=corrections > 0)
 
 
+def attempts_made(tried: Iterable[Tried]) -> int:
+    """A plan that does not fit and its correction are one."""
+    made, corrections = 0, 0
+    for one in tried:
+        corrects = one.misfit and corrections < MAX_CORRECTIONS
+        made, corrections = (made, corrections + 1) if corrects else (made + 1, 0)
+    return made + (corrections > 0)
+
+
 def failed_skills(result: ExecutionResult) -> tuple[str, ...]:
     """Of the tools that have failed, as far as they are told."""
     failed = (one.tool_path or "" for one in result.execution_trace if one.tool_id in result.failed_tools)

@@ -5,6 +5,7 @@ from typing import Any
 
 from skillfleet_workers.wire.shown import short
 
+from ..plans.showing import LEFT_OUT
 from ..tools.own import EXECUTE_PLAN, MESSAGING, SPAWN, SPAWNING
 
 TOLD_CHARS = 400
@@ -32,7 +33,7 @@ def _line(told: Any) -> str:
     """Empty: it is neither a subagent, a message nor a plan."""
     match told:
         case {"planId": _, "success": True, "executionTrace": list(trace)}:
-            return f"the plan succeeded: {len(trace)} tools"
+            return "the plan succeeded" + (f": {len(trace)} tools" if LEFT_OUT not in told else "")
         case {"planId": _, "failureReason": reason, "failedTools": list(failed)}:
             why = str(reason or "it was ended").replace("_", " ")
             return f"the plan failed: {why}" + (f" of {', '.join(map(str, failed))}" if failed else "")

@@ -147,6 +147,15 @@ def test_an_empty_plan_and_one_that_is_too_deep_are_told_in_plain_words() -> Non
     assert wrong("[" * 100_000 + "]" * 100_000) == {"": "it is nested too deeply"}
 
 
+def test_a_key_that_occurs_twice_is_refused() -> None:
+    assert "the key 'tools' occurs twice" in wrong('{"tools": [], "tools": []}')[""]
+
+
+def test_the_input_itself_is_no_quotation() -> None:
+    found = wrong(plan(tool("a"), tool("b", "a", input={"$from": "a", "pointer": "/n"})))
+    assert list(found) == ["tools[1].input"] and "under a key" in found["tools[1].input"]
+
+
 def test_as_many_tools_as_there_may_be_and_no_more() -> None:
     tools = [tool(f"t{number}") for number in range(MAX_TOOLS + 1)]
     assert isinstance(read_plan(plan(*tools[:-1])), PlanJson)

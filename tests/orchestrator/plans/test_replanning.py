@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillfleet.plans.models import MAX_ATTEMPTS, ExecutionResult, ExecutionState, FailureReason
-from skillfleet.plans.replan import Answer, Tried, WritePlan, fallback, next_move
+from skillfleet.plans.replan import Answer, Tried, WritePlan, attempts_made, fallback, next_move
 from skillfleet.plans.showing import LEFT_OUT, MOST_CHARS, shown_result
 
 MISFIT = Tried(misfit="it does not fit")
@@ -77,6 +77,15 @@ def test_planning_that_fails_counts_as_an_attempt_and_keeps_what_is_disabled() -
 
 def test_an_execution_of_which_nothing_is_known_counts_as_an_attempt() -> None:
     assert written(Tried()) == WritePlan(2)
+
+
+@pytest.mark.parametrize(
+    ("tried", "made"),
+    [((), 0), ((MISFIT,), 1), ((MISFIT, MISFIT), 1), ((MISFIT, result()), 1), ((MISFIT, MISFIT, result()), 2),
+     ((MISFIT, MISFIT) * MAX_ATTEMPTS, MAX_ATTEMPTS)],
+)  # fmt: skip
+def test_a_misfit_and_its_correction_are_one_attempt(tried: tuple[Tried, ...], made: int) -> None:
+    assert attempts_made(tried) == made
 
 
 @given(st.lists(st.sampled_from(["fits not", "failed", "no more", "good"]), max_size=14))
