@@ -87,11 +87,13 @@ class RunningPlans(Opened):
 
     def plan_attempts(self, conversation_id: str) -> tuple[str, ...]:
         """The ids of the conversations that execute plans for this one, the oldest first; of one that executes a plan
-        its own."""
+        its own. Those that are about to begin are not among them, nor those that were pruned."""
         conversation = self._load(conversation_id)
         if conversation.spec.plan is not None:
             return (conversation_id,)
-        return tuple(run.child for run in conversation.runs if run.child and run.name == EXECUTE_PLAN.tool)
+        begun = [run.child for run in conversation.runs if run.child and run.name == EXECUTE_PLAN.tool]
+        kept = self._access.ledger.states(begun)
+        return tuple(one for one in begun if one in kept)
 
     def plan_result(self, conversation_id: str) -> ExecutionResult:
         """What the plan has come to by now, with all that its tools have brought.

@@ -13,6 +13,8 @@ from tests.system.replies import Turn, call
 
 from skillfleet.fleet import Fleet
 from skillfleet.plans.models import MAX_ATTEMPTS
+from skillfleet_workers.wire import keys
+from skillfleet_workers.wire.connection import RedisUrls
 
 SKILLS = ("first", "second", "sick", "third")
 
@@ -107,6 +109,16 @@ def test_a_model_executes_a_plan_inside_a_conversation(shared: Shared, fleet: Fl
     assert fleet.result(name).answer == "2"
     (child,) = fleet.plan_attempts(name)
     assert fleet.plan_result(child).success and fleet.transcript(child).spec.parent_id == name
+
+
+def test_attempts_that_are_not_kept_are_not_told_of(shared: Shared, fleet: Fleet) -> None:
+    """A child is in its parent's records before it is accepted, and may be pruned before its parent."""
+    turns: list[Turn] = [[call("execute_plan", plan={"tools": [tool("a", "echo", {}, skill="third")]})], "Done."]
+    name = fleet.submit("Plan it.", model=shared.place.script(*turns), plans=True)
+    assert fleet.result(name).status == "completed"
+    (child,) = fleet.plan_attempts(name)
+    RedisUrls.of(shared.place.settings).client().delete(keys.state(child))
+    assert fleet.plan_attempts(name) == ()
 
 
 def test_a_model_is_told_what_is_wrong_with_its_plan_and_how_it_failed(shared: Shared, fleet: Fleet) -> None:
