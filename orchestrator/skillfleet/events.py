@@ -12,7 +12,7 @@ from .conversations.messages import Message
 from .conversations.models import Conversation
 from .conversations.moves import CallModel, Effect, RunTool, TakeMail
 from .conversations.persons import Asked
-from .conversations.plan_runs import SKIPPED
+from .conversations.plan_runs import SKIPPED, named_in
 from .conversations.runs import ToolRun
 from .errors import BadRequestError
 from .plans.models import PlanSpec
@@ -138,7 +138,7 @@ def changes(before: Conversation, after: Conversation, effects: list[Effect]) ->
     leaving = {child.key for child in before.leaving}
     told += [_child_ended(child) for child in after.children if child.status and child.key in leaving]
     waited = {run.key for run in before.runs}
-    told += [_asked(run) for run in after.with_persons if run.key not in waited]
+    told += [_asked(run, after.spec.plan) for run in after.with_persons if run.key not in waited]
     sent = {run.ref for run in before.runs if run.sends}
     # Of an attempt that is sent once more nobody learns anything: its message may only have been slow.
     runs = [effect.run for effect in effects if isinstance(effect, RunTool) and effect.run.ref not in sent]
@@ -181,7 +181,7 @@ def _call(run: ToolRun, plan: PlanSpec | None = None) -> Told:
 
 
 def _of_plan(run: ToolRun, plan: PlanSpec | None) -> dict[str, str]:
-    return {"of_plan": plan.plan.tools[run.ref.index].tool_id} if plan else {}
+    return {"of_plan": named_in(plan, run)} if plan else {}
 
 
 def _asked_for(run: ToolRun) -> dict[str, Any]:
@@ -194,8 +194,8 @@ def _handed(effect: TakeMail) -> Told:
     return "handed", json.dumps({"key": effect.key, "message_ids": [one.message.message_id for one in effect.mail]})
 
 
-def _asked(run: ToolRun) -> Told:
-    return "asked", Asked.of(run).model_dump_json(exclude_defaults=True)
+def _asked(run: ToolRun, plan: PlanSpec | None) -> Told:
+    return "asked", Asked.of(run, plan).model_dump_json(exclude_defaults=True)
 
 
 def _child_ended(child: ChildRun) -> Told:

@@ -23,7 +23,7 @@ from .plans.eligible import unrunnable
 from .plans.gantt import Chart, chart_of
 from .plans.models import MAX_TIMEOUT_S, PLAN_TIMEOUT_S, TOOL_TIMEOUT_S, ExecutionResult, PlanJson, PlanSpec
 from .subagents.models import AgentSpec
-from .submission import Submission
+from .submission import Submission, only_options
 from .submitting import Options
 from .tools.definitions import definition
 from .tools.own import EXECUTE_PLAN
@@ -56,6 +56,7 @@ class RunningPlans(Opened):
             BadRequestError: the plan does not fit (each place is told), or an option is out of range.
             NoFleetError: no fleet is running, and none may be started; or no worker tells of its skills.
         """
+        only_options(options, PlanOptions)
         read = read_given(plan)
         if isinstance(read, tuple):
             raise BadRequestError(f"the plan does not fit: {told(read)}")

@@ -17,7 +17,7 @@ from .history.records import SkillExecution
 from .opened import Opened
 from .subagents.chain import chained
 from .subagents.models import AgentSpec
-from .submission import Submission
+from .submission import Submission, only_options
 from .tools.definitions import definition
 from .tools.own import PUBLISH
 
@@ -55,6 +55,7 @@ class RunningSkills(Opened):
                 is out of range.
             NoFleetError: no fleet is running, and none may be started; or no worker tells of its skills.
         """
+        only_options(options, SkillOptions)
         given: dict[str, Any] = {**options, "prompt": _told(skill, params or {})}
         name, metadata = given.pop("name", ""), given.pop("metadata", None)
         given["rules"] = tuple(options.get("rules", ()))

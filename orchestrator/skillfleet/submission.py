@@ -3,6 +3,7 @@
 import re
 import secrets
 import time
+from collections.abc import Mapping
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -233,3 +234,13 @@ def _first(wrong: ValidationError) -> str:
     place = str(problem["loc"][0]) if problem["loc"] else "a field's name"
     ours = problem["msg"].removeprefix("Value error, ")
     return f"{NAMES.get(place, place)}{' ' if ours != problem['msg'] else ': '}{ours}"
+
+
+def only_options(given: Mapping[str, Any], known: type) -> None:
+    """`known`: the TypedDict of a call's options.
+
+    Raises:
+        BadRequestError: the call takes no such option.
+    """
+    if others := sorted(given.keys() - known.__annotations__.keys()):
+        raise BadRequestError(f"{others[0]}: there is no such option; there are {', '.join(known.__annotations__)}")

@@ -210,12 +210,17 @@ def test_a_plan_is_detached_from_and_shown_by_its_id(hapless: Place) -> None:
 
 
 def test_what_a_person_is_asked_about_is_not_run_before_they_have_said_so(hapless: Place) -> None:
-    file = written(hapless, tool("first", "steady/scripts/fail.py"))
-    conversation = hapless.cli("plan", "run", "--detach", "--ask", "run_skill_script", file).stdout.strip()
+    asked, free = tool("first", "steady/scripts/fail.py"), tool("second", "hapless/scripts/fail.py", "first")
+    file = written(hapless, asked, free | {"required": False})
+    rule = "run_skill_script@steady"
+    conversation = hapless.cli("plan", "run", "--detach", "--ask", rule, file).stdout.strip()
     with hapless.fleet() as fleet:
         wait_for(lambda: fleet.transcript(conversation).with_persons, "it waits for a person")
         assert fleet.plan_result(conversation).execution_trace[0].state == "pending"
-    assert hapless.cli("approve", conversation).returncode == 0
+        assert [one.of_plan for one in fleet.status(conversation).waiting_for] == ["first"]
+    shown = hapless.cli("status", conversation).stdout
+    assert "waiting" in line_of(shown, "1.0") and "pending" in line_of(shown, "1.1")
+    assert hapless.cli("approve", conversation).stdout == f"{conversation}: approved 1.0 first\n"
     assert hapless.cli("result", conversation).returncode == 0
 
 
@@ -235,6 +240,15 @@ def test_a_plan_that_took_too_long_says_how_long_it_may(hapless: Place) -> None:
 def test_a_plan_that_the_fleet_cannot_run_is_refused_with_the_place(hapless: Place) -> None:
     done = hapless.cli("plan", "run", written(hapless, tool("a", "nowhere/scripts/x.py")))
     assert done.returncode == 2 and "tools[0].toolPath: there is no skill 'nowhere'" in done.stderr
+
+
+def test_a_chart_goes_to_stdout_and_a_terminal_without_its_characters_gets_their_numbers(hapless: Place) -> None:
+    conversation = hapless.cli("plan", "run", "--detach", written(hapless, tool("first"))).stdout.strip()
+    hapless.cli("result", conversation)
+    drawn = hapless.cli("plan", "show", conversation, "--svg", "-").stdout
+    assert ElementTree.fromstring(drawn).tag == "{http://www.w3.org/2000/svg}svg"
+    shown = hapless.cli("plan", "show", conversation, env={"PYTHONIOENCODING": "ascii"})
+    assert (shown.returncode, shown.stderr) == (0, "") and "\\xd7" in line_of(shown.stdout, "first ")
 
 
 def test_what_executes_no_plan_has_none_to_show(hapless: Place) -> None:

@@ -103,6 +103,14 @@ def test_a_tool_that_fails_twice_is_run_again_and_completes_with_its_retries_cou
     assert (one.state, one.retry_count, one.output) == ("completed", 2, {"held": held.mark})
 
 
+def test_an_option_that_plans_do_not_take_is_refused(fleet: Fleet) -> None:
+    options: Any = {"model": "scripted:none.yaml"}
+    with pytest.raises(BadRequestError, match="model: there is no such option; there are timeout, tool_timeout"):
+        fleet.run_plan(plan(tool("a", "echo", {})), **options)
+    with pytest.raises(BadRequestError, match="model: there is no such option"):
+        fleet.run_skill("bench", **options)
+
+
 def test_a_tool_that_takes_too_long_is_a_timeout(fleet: Fleet) -> None:
     held = Holding()
     result = fleet.run_plan(plan(held.tool("slow"), tool("next", "echo", {}, "slow")), tool_timeout=1)

@@ -38,6 +38,7 @@ class Question:
         """One line for people."""
         asked = self.asked
         about = f" of {asked.skill}" if asked.skill else ""
+        about += f", the plan's tool {asked.of_plan}" if asked.of_plan else ""
         about = f" asks {asked.question!r}" if asked.kind == "answer" else about
         return f"{self.name} waits for a person: call {asked.key}, {asked.name}{about}: {self.command}"
 
@@ -162,6 +163,7 @@ class Asker:
         console = self._watch.console
         head = literal(asked.question) if asked.kind == "answer" else literal(asked.name)
         about = f" of the skill {literal(asked.skill)}" if asked.skill else ""
+        about += f", the plan's tool {literal(asked.of_plan)}" if asked.of_plan else ""
         console.print(f"[bold yellow]? call {asked.key}[/] {head}{about}", soft_wrap=True)
         for name, value in asked.arguments.items():
             lines = literal(value if isinstance(value, str) else repr(value)).splitlines() or [""]

@@ -194,8 +194,8 @@ class Watch:
             self._console.print("[dim]paused[/]")
 
     def _asked(self, data: dict[str, Any]) -> None:
-        self._names[data["key"]] = data["name"]
-        self._doing = f"waiting for a person: call {data['key']}, {data['name']}"
+        name = self._names[data["key"]] = data.get("of_plan") or data["name"]
+        self._doing = f"waiting for a person: call {data['key']}, {name}"
 
     def _decided(self, data: dict[str, Any]) -> None:
         text = f": {literal(data['text'])}" if data["text"] else ""

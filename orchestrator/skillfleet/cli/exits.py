@@ -1,5 +1,6 @@
 """Exit codes, and how an error becomes one line."""
 
+import io
 import os
 import signal
 import sys
@@ -66,6 +67,7 @@ def run(command: Callable[[], object]) -> int:
         complain("an argument is not UTF-8 text")
         return USAGE
     on_ending(_interrupt)
+    _spell_out_what_the_terminal_lacks()
     try:
         return _outcome(command)
     except BrokenPipeError:
@@ -119,6 +121,12 @@ def _outcome(command: Callable[[], object]) -> int:
         complain(f"{wrong.format_message()} (see --help)")
         return USAGE
     return result if isinstance(result, int) else ANSWERED
+
+
+def _spell_out_what_the_terminal_lacks() -> None:
+    """In a Latin-1 locale a ✓ is written as \\u2713."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _in_words(error: Exception) -> str:

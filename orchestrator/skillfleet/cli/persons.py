@@ -49,6 +49,6 @@ def _tell(fleet: Fleet, conversation_id: str, done: str, keys: tuple[str, ...], 
     if as_json:
         print_json(report.as_json())
         return
-    names = {call.key: call.name for call in report.tool_calls}
+    names = {call.key: call.of_plan or call.name for call in report.tool_calls}
     for key in keys:
         print(printable(f"{conversation_id}: {done} {key} {names.get(key, '')}".rstrip()))

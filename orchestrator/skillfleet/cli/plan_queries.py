@@ -16,8 +16,10 @@ from .display import literal, print_json, stdout_console
 from .following import Id, Json
 from .plan_display import error_lines, gantt_table, result_line
 
+STDOUT = Path("-")
+
 Svg = Annotated[
-    Path | None, typer.Option("--svg", metavar="FILE", help="Write the chart of the last attempt there, as an image.")
+    Path | None, typer.Option("--svg", metavar="FILE", help="Write the last attempt's chart there; `-`: on stdout.")
 ]
 
 
@@ -29,6 +31,8 @@ def show(conversation_id: Id, svg: Svg = None, as_json: Json = False) -> None:
             raise BadRequestError(f"{conversation_id} executes no plan")
         if svg is not None:
             _draw(fleet, attempts, svg)
+            if svg == STDOUT:
+                return
         if as_json:
             print_json([fleet.plan_result(one).as_json() for one in attempts])
             return
@@ -71,6 +75,9 @@ def _draw(fleet: Fleet, attempts: tuple[str, ...], file: Path) -> None:
         raise BadRequestError("--svg: no plan was executed yet")
     result, line = _told(fleet, attempts[-1])
     drawn = svg_of(fleet.plan_chart(attempts[-1]), f"Plan {result.plan_id}", line)
+    if file == STDOUT:
+        print(drawn)
+        return
     try:
         file.write_text(drawn, encoding="utf-8")
     except OSError as wrong:

@@ -33,7 +33,7 @@ def calls_table(report: Report) -> Table:
     table = Table("call", "tool", "skill", "status", "worker", "runtime", "ms", box=None, pad_edge=False)
     waiting = {asked.key for asked in report.waiting_for}
     for call in report.tool_calls:
-        status = call.status or ("waiting" if call.key in waiting else "running")
+        status = call.status or ("waiting" if call.key in waiting else "running" if call.begun else "pending")
         table.add_row(
             *_cells(
                 call.key,

@@ -7,11 +7,13 @@ from pydantic import Field, JsonValue
 from skillfleet_workers.wire.contract import ToolError
 from skillfleet_workers.wire.shown import shown_to_model
 
+from ..plans.models import PlanSpec
 from .budgets import limit_reached, with_last_turn
 from .ending import Moved, answer_calls, close_turn, pending, replace, without_calls
 from .limits import ConversationModel
 from .models import Conversation
 from .moves import Decided
+from .plan_runs import named_in
 from .runs import Decision, ToolRun
 
 NO_ANSWER = ToolError(
@@ -29,7 +31,7 @@ STOPPED = ToolError(
 
 class Asked(ConversationModel):
     """What people are told of a call that waits for one of them. `question`: of one that waits for an answer;
-    `arguments`: of one that waits for leave."""
+    `arguments`: of one that waits for leave; `of_plan`: its toolId, where it is a plan's."""
 
     key: str
     kind: Literal["approval", "answer"]
@@ -37,13 +39,14 @@ class Asked(ConversationModel):
     skill: str | None = None
     question: str = ""
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
+    of_plan: str = ""
 
     @classmethod
-    def of(cls, run: ToolRun) -> "Asked":
+    def of(cls, run: ToolRun, plan: PlanSpec | None) -> "Asked":
         about: dict[str, Any] = {"question": run.request.get("question", "")}
         if run.asks == "approval":
             about = {"arguments": run.request, "skill": run.skill}
-        return cls(key=run.key, kind=run.asks or "approval", name=run.name, **about)
+        return cls(key=run.key, kind=run.asks or "approval", name=run.name, of_plan=named_in(plan, run), **about)
 
 
 def asked_for(decision: Decision) -> str:

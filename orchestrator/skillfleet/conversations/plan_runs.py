@@ -22,6 +22,11 @@ def tool_of(spec: PlanSpec, run: ToolRun) -> ToolInvocation:
     return spec.plan.tools[run.ref.index]
 
 
+def named_in(spec: PlanSpec | None, run: ToolRun) -> str:
+    """The toolId of a plan's call."""
+    return tool_of(spec, run).tool_id if spec else ""
+
+
 def has_begun(run: ToolRun) -> bool:
     """It is on its way, or waits until it is run again."""
     return run.sends > 0 or run.retry_at is not None or run.failures > 0

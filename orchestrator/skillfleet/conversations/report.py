@@ -11,6 +11,7 @@ from ..errors import BadRequestError
 from .limits import ConversationModel, Divergence, Limits, Problem, Usage
 from .models import Conversation, Status
 from .persons import Asked
+from .plan_runs import has_begun, named_in
 
 RESULT_CHARS = 200
 Data = TypeVar("Data", bound=BaseModel)
@@ -18,7 +19,7 @@ Data = TypeVar("Data", bound=BaseModel)
 
 class CallReport(ConversationModel):
     """`key`: its place in the conversation, TURN.INDEX; `child`: the id of the conversation that worked on it;
-    `of_plan`: its toolId in the plan that the conversation executes."""
+    `of_plan`: its toolId in the plan that the conversation executes; `begun`: false before its turn in the plan."""
 
     key: str = ""
     name: str
@@ -29,6 +30,7 @@ class CallReport(ConversationModel):
     ms: float
     child: str = ""
     of_plan: str = ""
+    begun: bool = True
 
 
 class ChildReport(ConversationModel):
@@ -145,7 +147,8 @@ def report(conversation: Conversation, now: float) -> Report:
                 runtime=run.runtime,
                 ms=run.ms,
                 child=run.child,
-                of_plan=plan.plan.tools[run.ref.index].tool_id if plan else "",
+                of_plan=named_in(plan, run),
+                begun=plan is None or bool(run.status) or has_begun(run),
             )
             for run in conversation.runs
         ),
@@ -160,6 +163,6 @@ def report(conversation: Conversation, now: float) -> Report:
         data=conversation.data,
         divergences=conversation.divergences,
         subagents=subagents_of(conversation),
-        waiting_for=tuple(Asked.of(run) for run in conversation.with_persons),
+        waiting_for=tuple(Asked.of(run, plan) for run in conversation.with_persons),
         elapsed_ms=round((end - conversation.spec.created_at) * 1000, 1),
     )
