@@ -114,7 +114,7 @@ def test_a_failure_that_is_to_be_repeated_is_no_result_and_is_looked_at_now(worl
     assert claim.records[SECOND.key].result is None
     assert [kind for _, kind in sequence(world)[quiet:]] == ["failed"]
     told = world.ledger.entries("c1", "0", 0)[quiet].data
-    assert told == {"key": SECOND.key, "text": "failed, and is run again: no such file"}
+    assert told == {"key": SECOND.key, "status": "failed", "text": "failed, and is run again: no such file"}
 
 
 def test_the_failure_after_the_last_retry_is_the_result(world: World) -> None:

@@ -113,8 +113,11 @@ def test_an_option_that_plans_do_not_take_is_refused(fleet: Fleet) -> None:
 
 def test_a_tool_that_takes_too_long_is_a_timeout(fleet: Fleet) -> None:
     held = Holding()
-    result = fleet.run_plan(plan(held.tool("slow"), tool("next", "echo", {}, "slow")), tool_timeout=1)
+    name = fleet.submit_plan(plan(held.tool("slow", retries=1), tool("next", "echo", {}, "slow")), tool_timeout=1)
+    fleet.result(name)
+    result, (row, _) = fleet.plan_result(name), fleet.plan_chart(name).rows
     one = of(result, "slow")
+    assert [bar.state for bar in row.bars] == ["timeout", "timeout"]
     assert states(result.execution_trace) == {"slow": "timeout", "next": "skipped"}
     assert one.error and (one.error.type, result.failure_reason) == (ErrorType.TIMEOUT, FailureReason.TIMEOUT)
     assert not held.pids()

@@ -106,10 +106,14 @@ def _bars(
                 end(tool_id, moment, "failed")
             running[tool_id] = moment
         elif entry.type in _ENDS and tool_id in running:
-            end(tool_id, moment, _ENDS[entry.type] or states[tool_id])
+            end(tool_id, moment, _state(entry) or states[tool_id])
     for tool_id in tuple(running):
         end(tool_id, ended - began, states[tool_id])
     return bars
+
+
+def _state(entry: Entry) -> str:
+    return "timeout" if entry.data.get("status") == "timed_out" and entry.type == "failed" else _ENDS[entry.type]
 
 
 def _key(data: Mapping[str, Any]) -> str:

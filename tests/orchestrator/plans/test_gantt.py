@@ -22,6 +22,15 @@ def test_a_tool_has_a_bar_for_each_of_its_runs() -> None:
     assert found.length_s == 10.0
 
 
+def test_a_run_that_took_too_long_is_told_apart_where_the_tool_is_run_again() -> None:
+    found = chart(
+        {"a": State.COMPLETED},
+        entry("started", 0, 1.0), entry("failed", 0, 2.0, status="timed_out"),
+        entry("started", 0, 4.0), entry("result", 0, 5.0),
+    )  # fmt: skip
+    assert bars(found) == {"a": (Bar(1.0, 2.0, "timeout"), Bar(4.0, 5.0, "completed"))}
+
+
 @pytest.mark.parametrize("kind", ["lost", "returned"])
 def test_a_run_that_its_worker_gave_up_has_failed(kind: EntryType) -> None:
     found = chart({"a": State.RUNNING}, entry("started", 0, 1.0), entry(kind, 0, 2.0))

@@ -49,7 +49,7 @@ class CallResult(WireModel):
 
     def told_of_failure(self, key: str) -> dict[str, Any]:
         """What followers see where the failure is no result, for the call is run again."""
-        return {"key": key, "text": f"{self.status}, and is run again: {self.tail}"}
+        return {"key": key, "status": self.status, "text": f"{self.status}, and is run again: {self.tail}"}
 
     @property
     def forks(self) -> bool:
