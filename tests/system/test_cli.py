@@ -27,7 +27,7 @@ REPORT = {
     "tenant", "priority",
 }  # fmt: skip
 USAGE = {"input_tokens", "output_tokens", "cached_input_tokens", "cache_write_tokens", "cost"}
-CALL = {"key", "name", "skill", "status", "worker", "runtime", "ms", "child", "of_plan"}
+CALL = {"key", "name", "skill", "status", "worker", "runtime", "ms", "child", "of_plan", "begun"}
 SIX = ([python("print(6 * 7)", "six")], "It is ${six.stdout}.")
 
 
