@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -12,7 +13,7 @@ from skillfleet_workers.wire.published import Snapshot
 from .catalogs import Catalogs
 from .conversations.limits import DEFAULT_TIMEOUT_SECONDS
 from .conversations.messages import Message
-from .conversations.models import Conversation, ConversationSpec
+from .conversations.models import Conversation, ConversationSpec, Status
 from .conversations.plan_turns import result_of
 from .errors import BadRequestError
 from .handed import read_handed
@@ -45,6 +46,16 @@ class PlanOptions(TypedDict, total=False):
     tenant: str | None
     priority: int | None
     idempotency_key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanView:
+    """A plan at one moment. `attempt`: which one for its prompt, from 1; `status`: of its conversation."""
+
+    attempt: int
+    status: Status
+    result: ExecutionResult
+    chart: Chart
 
 
 class RunningPlans(Opened):
@@ -102,17 +113,25 @@ class RunningPlans(Opened):
         Raises:
             BadRequestError: the conversation executes no plan.
         """
-        conversation, plan = self._planned(conversation_id)
-        client, ttl_s = self._access.ledger.client, self.settings.result_ttl_hours * 3600
-        snapshot = Catalogs(client, ttl_s, list).read(conversation.snapshot)
-        return result_of(conversation, plan, snapshot, KeptRuns(client).read, time.time())
+        return self._result(*self._planned(conversation_id))
 
     def plan_chart(self, conversation_id: str) -> Chart:
         """When each tool of the plan ran. Raises: as `plan_result`."""
+        return self.plan_view(conversation_id).chart
+
+    def plan_view(self, conversation_id: str) -> PlanView:
+        """Its result and its chart, as of one moment. Raises: as `plan_result`."""
         conversation, plan = self._planned(conversation_id)
+        result = self._result(conversation, plan)
         now = conversation.finished_at or time.time()
         began = conversation.started_at or now
-        return chart_of(plan, self.plan_result(conversation_id), self._all_entries(conversation_id), began, now)
+        chart = chart_of(plan, result, self._all_entries(conversation_id), began, now)
+        return PlanView(plan.plan.metadata.generation_attempt, conversation.status, result, chart)
+
+    def _result(self, conversation: Conversation, plan: PlanSpec) -> ExecutionResult:
+        client, ttl_s = self._access.ledger.client, self.settings.result_ttl_hours * 3600
+        snapshot = Catalogs(client, ttl_s, list).read(conversation.snapshot)
+        return result_of(conversation, plan, snapshot, KeptRuns(client).read, time.time())
 
     def _planned(self, conversation_id: str) -> tuple[Conversation, PlanSpec]:
         conversation = self._load(conversation_id)

@@ -1,7 +1,6 @@
 """Skills without a model, and plans: begun, watched, and told as what they have come to."""
 
 import json
-import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from ..conversations.report import Report
 from ..fleet import Fleet
 from .display import print_json
 from .exits import INTERRUPTED, exit_code
-from .following import tell_end, watched
+from .following import shows, tell_end, watched
 from .submit import fleet_for
 
 
@@ -30,7 +29,7 @@ class Execution:
 
 def executed(what: Execution, model: str, *, follow: bool | None, detach: bool, as_json: bool) -> int:
     with fleet_for(detach, model) as fleet:
-        show = not as_json and (sys.stderr.isatty() if follow is None else follow)
+        show = shows(follow, as_json=as_json)
         with _waiting(show=show):
             conversation_id = what.start(fleet)
         if detach:

@@ -30,6 +30,11 @@ def result(conversation_id: Id, as_json: Json = False) -> int:
         return to_the_end(fleet, conversation_id, show=False, as_json=as_json)
 
 
+def shows(follow: bool | None, *, as_json: bool) -> bool:
+    """Whether people watch it. `follow` None: where stderr is a terminal."""
+    return not as_json and (sys.stderr.isatty() if follow is None else follow)
+
+
 def to_the_end(fleet: Fleet, name: str, *, show: bool, as_json: bool) -> int:
     if not watched(fleet, name, show=show):
         return INTERRUPTED

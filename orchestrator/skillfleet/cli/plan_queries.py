@@ -11,7 +11,7 @@ from skillfleet_workers.wire.printable import printable
 from ..errors import BadRequestError
 from ..fleet import Fleet
 from ..plans.gantt_svg import svg_of
-from ..plans.models import ExecutionResult
+from ..running_plans import PlanView
 from .display import literal, print_json, stdout_console
 from .following import Id, Json
 from .plan_display import error_lines, gantt_table, result_line
@@ -26,8 +26,8 @@ Svg = Annotated[
 def show(conversation_id: Id, svg: Svg = None, as_json: Json = False) -> None:
     """What a plan has come to by now: its attempts, their tools, and a chart of when each ran."""
     with Fleet() as fleet:
-        attempts = fleet.plan_attempts(conversation_id)
-        if not attempts and not fleet.transcript(conversation_id).spec.planning:
+        asked, attempts = fleet.transcript(conversation_id), fleet.plan_attempts(conversation_id)
+        if not attempts and not asked.spec.planning:
             raise BadRequestError(f"{conversation_id} executes no plan")
         if svg is not None:
             _draw(fleet, attempts, svg)
@@ -36,25 +36,23 @@ def show(conversation_id: Id, svg: Svg = None, as_json: Json = False) -> None:
         if as_json:
             print_json([fleet.plan_result(one).as_json() for one in attempts])
             return
-        asked = fleet.transcript(conversation_id)
         if not attempts:
             print(f"{conversation_id}: no plan was executed{'' if asked.terminal else ' yet'}")
         for one in attempts:
+            view = fleet.plan_view(one)
             if asked.spec.planning:
-                plan = fleet.transcript(one).spec.plan
-                number = plan.plan.metadata.generation_attempt if plan else 1
-                stdout_console().print(f"[bold]attempt {number}[/]: {literal(one)}")
-            print_attempt(fleet, one)
+                stdout_console().print(f"[bold]attempt {view.attempt}[/]: {literal(one)}")
+            print_attempt(view)
         if asked.spec.planning and asked.error:
             print(printable(f"{asked.error.message} {asked.error.fix}".strip()))
 
 
-def print_attempt(fleet: Fleet, conversation_id: str) -> None:
-    console, (result, line) = stdout_console(), _told(fleet, conversation_id)
-    console.print(f"[bold]plan {result.plan_id}[/] {literal(line)}")
+def print_attempt(view: PlanView) -> None:
+    console, result = stdout_console(), view.result
+    console.print(f"[bold]plan {result.plan_id}[/] {literal(result_line(result, view.status))}")
     if result.narrative:
         console.print(literal(result.narrative))
-    console.print(gantt_table(result, fleet.plan_chart(conversation_id), console.width))
+    console.print(gantt_table(result, view.chart, console.width))
     for line in error_lines(result.execution_trace):
         console.print(line, markup=False)
     if result.final_state:
@@ -62,19 +60,12 @@ def print_attempt(fleet: Fleet, conversation_id: str) -> None:
         console.print(f"state: {printable(state) if console.is_terminal else state}", markup=False)
 
 
-def _told(fleet: Fleet, conversation_id: str) -> tuple[ExecutionResult, str]:
-    """What it has come to, and that in a line."""
-    status = fleet.transcript(conversation_id).status  # before the result: it may end between the two
-    result = fleet.plan_result(conversation_id)
-    return result, result_line(result, status)
-
-
 def _draw(fleet: Fleet, attempts: tuple[str, ...], file: Path) -> None:
     """Raises: BadRequestError"""
     if not attempts:
         raise BadRequestError("--svg: no plan was executed yet")
-    result, line = _told(fleet, attempts[-1])
-    drawn = svg_of(fleet.plan_chart(attempts[-1]), f"Plan {result.plan_id}", line)
+    view = fleet.plan_view(attempts[-1])
+    drawn = svg_of(view.chart, f"Plan {view.result.plan_id}", result_line(view.result, view.status))
     if file == STDOUT:
         print(drawn)
         return

@@ -108,4 +108,4 @@ def _last_result(fleet: Fleet, report: Report) -> dict[str, Any]:
 
 def _show(fleet: Fleet, conversation_id: str) -> None:
     for attempt in fleet.plan_attempts(conversation_id)[-1:]:
-        print_attempt(fleet, attempt)
+        print_attempt(fleet.plan_view(attempt))

@@ -18,7 +18,7 @@ from ..settings import PLAYED, REPLAY, OrchestratorSettings
 from . import options
 from .batches import submit_batch
 from .exits import INTERRUPTED, complain
-from .following import Id, Json, to_the_end
+from .following import Id, Json, shows, to_the_end
 from .options import asked_by
 from .recordings import check_recording, write_recording
 from .rules import Allow, Ask, Deny
@@ -136,7 +136,7 @@ def converse(
         if detach:
             print(json.dumps(fleet.status(name).as_json()) if as_json else name)
             return 0
-        show = not as_json and (sys.stderr.isatty() if follow is None else follow)
+        show = shows(follow, as_json=as_json)
         code = to_the_end(fleet, name, show=show, as_json=as_json)
         if record is not None and code != INTERRUPTED:
             write_recording(fleet.record(name), record)

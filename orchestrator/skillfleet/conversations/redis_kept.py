@@ -12,7 +12,7 @@ from skillfleet_workers.wire.contract import CallRef
 from .ledger import DeadCall, dead_call, out_calls
 from .models import Conversation, Status
 from .runs import ToolRun
-from .stored import POSITION, UNREADABLE, conversation_of, quoted_fields
+from .stored import POSITION, RUN, UNREADABLE, conversation_of, quoted_keys
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class KeptInRedis:
 
     def _with_quoted(self, position: Conversation, state: Mapping[str, str], refs: Iterable[CallRef]) -> Conversation:
         """With what these calls of a plan quote, which stands apart."""
-        fields = quoted_fields(position, refs)
+        fields = [f"{RUN}{key}" for key in quoted_keys(position, refs)]
         if not fields:
             return position
         found = cast(list[str | None], self._client.hmget(keys.state(position.id), fields))

@@ -63,19 +63,18 @@ def _written(runs: Iterable[ToolRun]) -> dict[str, str]:
     return {f"{RUN}{run.key}": run.model_dump_json(exclude_defaults=True) for run in runs}
 
 
-def quoted_fields(conversation: Conversation, refs: Iterable[CallRef]) -> list[str]:
-    """Those that hold what these calls quote, where they are a plan's."""
+def quoted_keys(conversation: Conversation, refs: Iterable[CallRef]) -> set[str]:
+    """Of the calls that these ones quote, where they are a plan's."""
     plan = conversation.spec.plan
     if plan is None:
-        return []
+        return set()
     mine = (ref for ref in refs if ref.conversation_id == conversation.id)
-    return [f"{RUN}{ref.turn}.{place}" for ref in mine for place in sorted(quoted_places(plan, ref.index))]
+    return {f"{ref.turn}.{place}" for ref in mine for place in quoted_places(plan, ref.index)}
 
 
 def as_sent_from(conversation: Conversation, refs: Iterable[CallRef]) -> Conversation:
     """What of it is read for these calls to be sent: of a plan's calls that rest those that they quote."""
-    quoted = {field.removeprefix(RUN) for field in quoted_fields(conversation, refs)}
-    unread = resting_runs(conversation).keys() - quoted
+    unread = resting_runs(conversation).keys() - quoted_keys(conversation, refs)
     return conversation.model_copy(update={"runs": tuple(run for run in conversation.runs if run.key not in unread)})
 
 

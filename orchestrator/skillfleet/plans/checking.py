@@ -1,6 +1,5 @@
 """A plan that a person or a model has written: a PlanJson, or everything that is wrong with it (pure)."""
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -38,9 +37,7 @@ class Wrong:
 def read_plan(given: str | bytes | Mapping[str, Any]) -> PlanJson | tuple[Wrong, ...]:
     """`given`: JSON, or what JSON comes to."""
     try:
-        whole = dict(given) if isinstance(given, Mapping) else given
-        data = _read(_text(whole)) if isinstance(whole, str | bytes) else whole
-        size = len(given) if isinstance(given, str | bytes) else len(written(data))
+        data, size = _taken(given)
     except RecursionError:
         return (Wrong("", "it is nested too deeply"),)
     except ValueError as wrong:
@@ -69,26 +66,15 @@ def _errors(wrong: ValidationError, data: dict[str, Any]) -> list[Any]:
     return [one for one in errors if not (one["type"] == "too_short" and one["loc"] == ("tools",) and data["tools"])]
 
 
-def _read(text: str) -> Any:
-    """Of keys that occur twice it would not be known which of them is meant.
+def _taken(given: str | bytes | Mapping[str, Any]) -> tuple[Any, int]:
+    """What it comes to, and its length.
 
     Raises: ValueError, RecursionError
     """
-    json.loads(text, object_pairs_hook=_each_once)
-    return parsed(text)
-
-
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"the key {key!r} occurs twice in one object")
-        found[key] = value
-    return found
-
-
-def _text(given: str | bytes) -> str:
-    return given if isinstance(given, str) else given.decode()
+    if isinstance(given, str | bytes):
+        return parsed(given if isinstance(given, str) else given.decode(), keys_once=True), len(given)
+    data = dict(given) if isinstance(given, Mapping) else given
+    return data, len(written(data))
 
 
 def _readable(data: dict[str, Any]) -> dict[int, ToolInvocation]:

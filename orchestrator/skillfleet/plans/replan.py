@@ -44,31 +44,37 @@ class Answer:
 
 
 def next_move(tried: Iterable[Tried]) -> WritePlan | Answer:
-    attempt, corrections = 1, 0
+    attempts, to_correct = _attempts(tried)
     disabled: dict[str, None] = {}
     parent: UUID | None = None
-    for one in tried:
-        if one.misfit and corrections < MAX_CORRECTIONS:
-            corrections += 1
-            continue
+    for one in attempts:
         if one.result is not None:
             if one.result.success or not one.result.can_replan:
                 return Answer(one.result)
             disabled |= dict.fromkeys((*failed_skills(one.result), *one.skills))
             parent = one.result.plan_id
-        attempt, corrections = attempt + 1, 0
-    if attempt > MAX_ATTEMPTS:
+    if len(attempts) >= MAX_ATTEMPTS:
         return Answer(None)
-    return WritePlan(attempt, tuple(disabled), parent, correction=corrections > 0)
+    return WritePlan(len(attempts) + 1, tuple(disabled), parent, correction=to_correct > 0)
 
 
 def attempts_made(tried: Iterable[Tried]) -> int:
-    """A plan that does not fit and its correction are one."""
-    made, corrections = 0, 0
+    """With the one that waits for its correction."""
+    attempts, to_correct = _attempts(tried)
+    return len(attempts) + (to_correct > 0)
+
+
+def _attempts(tried: Iterable[Tried]) -> tuple[list[Tried], int]:
+    """What each has come to: a plan that does not fit and its correction are one. And how many plans wait for a
+    correction, which belong to the attempt that goes on."""
+    ended, corrections = list[Tried](), 0
     for one in tried:
-        corrects = one.misfit and corrections < MAX_CORRECTIONS
-        made, corrections = (made, corrections + 1) if corrects else (made + 1, 0)
-    return made + (corrections > 0)
+        if one.misfit and corrections < MAX_CORRECTIONS:
+            corrections += 1
+        else:
+            ended.append(one)
+            corrections = 0
+    return ended, corrections
 
 
 def failed_skills(result: ExecutionResult) -> tuple[str, ...]:

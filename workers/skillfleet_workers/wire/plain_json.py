@@ -14,23 +14,26 @@ deep, with all that is put around it."""
 _TOO_DEEP = f"is nested too deep, more than {MOST_DEPTH} levels"
 
 
-def strict(text: str) -> Any:
-    """Of any depth that can be read at all.
+def strict(text: str, *, keys_once: bool = False) -> Any:
+    """Of any depth that can be read at all. `keys_once`: a key that occurs twice in one object is an error, since it
+    would not be known which is meant.
 
     Raises:
         ValueError, RecursionError: it is none.
     """
-    data = json.loads(text, parse_constant=_no_number, parse_float=_finite)
+    pairs = _each_once if keys_once else None
+    data = json.loads(text, parse_constant=_no_number, parse_float=_finite, object_pairs_hook=pairs)
     json.dumps(data, ensure_ascii=False).encode()
     return data
 
 
-def parsed(text: str) -> Any:
-    """
+def parsed(text: str, *, keys_once: bool = False) -> Any:
+    """`keys_once`: as `strict` has it.
+
     Raises:
         ValueError, RecursionError: it is none.
     """
-    data = strict(text)
+    data = strict(text, keys_once=keys_once)
     if deeper(data):
         raise ValueError(_TOO_DEEP)
     return data
@@ -65,6 +68,15 @@ def deeper(value: object, most: int = MOST_DEPTH) -> bool:
             return False
         level = [part for one in level for part in (one.values() if isinstance(one, dict) else one)]
     return True
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key!r} occurs twice in one object")
+        found[key] = value
+    return found
 
 
 def _no_number(name: str) -> NoReturn:
