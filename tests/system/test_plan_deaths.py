@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from tests.conformance.living import gone
 from tests.system.fleet import wait_for
 from tests.system.plan_tools import DONE, Holding, patch, plan, says, states, tool, write_skill
 from tests.system.standing_fleet import StandingFleet, standing_fleet
@@ -124,25 +125,19 @@ def test_a_result_that_comes_from_a_worker_that_was_given_up_is_the_tools(
         name = fleet.submit_plan(plan(held.tool("slow", retries=1), last), timeout=300, tool_timeout=200)
         wait_for(held.pids, "it runs")
         (pid,) = held.pids()
+        script = psutil.Process(pid)
         (worker,) = narrow.started["worker"]
         os.kill(worker.pid, signal.SIGSTOP)
         try:
             wait_for(lambda: run_of(fleet, name, 0).ref.attempt == 2, "it is given up")
             held.let_go()
-            wait_for(lambda: not lives(pid), "its script ends")
+            wait_for(lambda: gone([script]), "its script ends")
         finally:
             os.kill(worker.pid, signal.SIGCONT)
         assert fleet.result(name).status == "completed"
         result = fleet.plan_result(name)
     assert [one.output for one in result.execution_trace] == [{"held": held.mark}, {"last": held.mark}]
     assert result.final_state == {"last": held.mark}
-
-
-def lives(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def until(look: Callable[[], object], standing: StandingFleet) -> None:

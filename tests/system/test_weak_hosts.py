@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import Require
-from tests.system.fleet import PATIENCE_S, Place, wait_for
+from tests.system.fleet import PATIENCE_S, Place, running_fleet, wait_for
 from tests.system.replies import call, python
 from tests.system.servers import RedisServer
 from tests.system.test_conversation import executions
@@ -64,27 +64,18 @@ def worker(place: Place, host: WeakHost) -> Iterator[None]:
     with (place.folder / "worker.log").open("wb") as log:
         process = subprocess.Popen(command, cwd=place.folder, env=variables, stdout=log, stderr=log)
     try:
-        wait_for(lambda: lives(place, "worker") or process.poll() is not None, "a worker")
+        client = RedisUrls.of(place.settings).client()
+        wait_for(
+            lambda: (
+                "worker" in {one.role for one in live_processes(client, place.settings.fleet)}
+                or process.poll() is not None
+            ),
+            "a worker",
+        )
         yield
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(PATIENCE_S)
-
-
-@contextmanager
-def orchestrator(place: Place) -> Iterator[None]:
-    process = place.start("orchestrator")
-    try:
-        wait_for(lambda: lives(place, "orchestrator") or process.poll() is not None, "an orchestrator")
-        yield
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=PATIENCE_S)
-
-
-def lives(place: Place, role: str) -> bool:
-    client = RedisUrls.of(place.settings).client()
-    return any(one.role == role for one in live_processes(client, place.settings.fleet))
 
 
 def doctor(place: Place, host: WeakHost, **more: str) -> dict[str, dict[str, Any]]:
@@ -97,7 +88,7 @@ def doctor(place: Place, host: WeakHost, **more: str) -> dict[str, dict[str, Any
 
 
 def test_a_worker_falls_back_to_processes_and_says_so(served: Place, weak: WeakHost) -> None:
-    with orchestrator(served), worker(served, weak), served.fleet() as fleet:
+    with running_fleet(served, workers=0), worker(served, weak), served.fleet() as fleet:
         model = served.script([python("print(6 * 7)", "six")], "It is ${six.stdout}.")
         report = fleet.result(fleet.submit("How much is 6 * 7?", model=model))
         (six,) = executions(served, fleet, report.id)
@@ -127,7 +118,7 @@ def test_a_worker_of_which_a_sandbox_is_demanded_does_not_start(served: Place, w
 def test_a_skill_that_wants_a_container_is_refused_where_there_is_no_engine(served: Place) -> None:
     (served.skills / "boxed").mkdir()
     (served.skills / "boxed" / "SKILL.md").write_text(IN_CONTAINERS)
-    with orchestrator(served), worker(served, WeakHost("")), served.fleet() as fleet:
+    with running_fleet(served, workers=0), worker(served, WeakHost("")), served.fleet() as fleet:
         asked = call("run_python_script", "it", skill_name="boxed", script="print('ran')")
         report = fleet.result(fleet.submit("Run it.", model=served.script([asked], "Done.")))
         (made,) = executions(served, fleet, report.id)

@@ -1,7 +1,6 @@
 """What befalls the hints in the broker's queue."""
 
 import random
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import cast
@@ -11,7 +10,7 @@ import redis
 from skillfleet_workers.wire.keys import task_queue
 
 from .scenario import Verdict
-from .siege import besieged
+from .siege import besieged, meanwhile
 
 EVERY_S = 0.02
 
@@ -35,26 +34,19 @@ def every_message_twice(chance: random.Random, full: bool) -> Verdict:
 @contextmanager
 def _copying(broker: redis.Redis, queue: str, chance: random.Random) -> Iterator[set[str]]:
     seen: set[str] = set()
-    over = threading.Event()
+    late: list[str] = []
 
     def copy() -> None:
-        late: list[str] = []
-        while not over.wait(EVERY_S):
-            there = cast(list[str], broker.lrange(queue, 0, -1))
-            waiting = [message for message in there if message not in seen]
-            seen.update(waiting)
-            late += waiting
-            for message in waiting:
-                broker.rpush(queue, message)  # to be taken next, while the first one runs
-            if late and chance.random() < 0.1:
-                chance.shuffle(late)
-                broker.rpush(queue, *late)
-                late.clear()
+        there = cast(list[str], broker.lrange(queue, 0, -1))
+        waiting = [message for message in there if message not in seen]
+        seen.update(waiting)
+        late.extend(waiting)
+        for message in waiting:
+            broker.rpush(queue, message)  # to be taken next, while the first one runs
+        if late and chance.random() < 0.1:
+            chance.shuffle(late)
+            broker.rpush(queue, *late)
+            late.clear()
 
-    copier = threading.Thread(target=copy, daemon=True)
-    copier.start()
-    try:
+    with meanwhile(copy, EVERY_S):
         yield seen
-    finally:
-        over.set()
-        copier.join()

@@ -1,10 +1,8 @@
 """Plans of tools that hand on sums, under SIGKILL."""
 
 import random
-import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -13,9 +11,8 @@ from tests.system.fleet import wait_for
 
 from skillfleet.fleet import Fleet
 
-from ..roll import Roll
 from .scenario import Verdict
-from .siege import SCRIPT_S, Siege, besieged
+from .siege import SCRIPT_S, Siege, besieged, meanwhile
 
 PATIENCE_S = 150.0
 TOOLS = 12
@@ -48,7 +45,8 @@ def plans_killed(chance: random.Random, full: bool) -> Verdict:
             drawn = [_drawn(chance) for _ in range(12 if full else 4)]
             asked = {fleet.submit_plan(one.plan, timeout=PATIENCE_S * 2): one for one in drawn}
         siege.side.watch(list(asked))
-        with _watched(siege.roll, asked) as beside:
+        beside: set[str] = set()
+        with meanwhile(lambda: _look(siege.roll.running(), asked, beside), LOOK_S):
             _kill(siege, chance, 10 if full else 4)
             wait_for(siege.all_ended, "every plan has ended", PATIENCE_S)
         siege.verdict.violations += [f"{one} ran beside another" for one in sorted(beside)]
@@ -84,28 +82,13 @@ def _kill(siege: Siege, chance: random.Random, times: int) -> None:
         time.sleep(chance.uniform(0.5, 1.5))
 
 
-@contextmanager
-def _watched(roll: Roll, asked: Mapping[str, Drawn]) -> Iterator[set[str]]:
-    """Calls that ran beside others, and should not have."""
-    beside: set[str] = set()
-    over = threading.Event()
-
-    def watch() -> None:
-        while not over.wait(LOOK_S):
-            running = roll.running()
-            for call in running:
-                name, _, index = call.split(".")
-                others = [one for one in running if one != call and one.startswith(f"{name}.")]
-                if others and index in asked[name].alone:
-                    beside.add(call)
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield beside
-    finally:
-        over.set()
-        watcher.join()
+def _look(running: set[str], asked: Mapping[str, Drawn], beside: set[str]) -> None:
+    """For calls that run beside others, and should not."""
+    for call in running:
+        name, _, index = call.split(".")
+        others = [one for one in running if one != call and one.startswith(f"{name}.")]
+        if others and index in asked[name].alone:
+            beside.add(call)
 
 
 def _wrongs(fleet: Fleet, name: str, drawn: Drawn) -> list[str]:

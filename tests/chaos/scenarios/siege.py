@@ -2,8 +2,10 @@
 
 import contextlib
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,6 +51,24 @@ class Siege:
         with contextlib.suppress(redis.RedisError):
             return self.side.ended() == len(self.side.ids)
         return False
+
+
+@contextlib.contextmanager
+def meanwhile(look: Callable[[], None], every_s: float) -> Iterator[None]:
+    """Beside what goes on, again and again; what it raises is raised here at the end."""
+    over = threading.Event()
+
+    def work() -> None:
+        while not over.wait(every_s):
+            look()
+
+    with ThreadPoolExecutor(1) as beside:
+        done = beside.submit(work)
+        try:
+            yield
+        finally:
+            over.set()
+        done.result()
 
 
 @contextlib.contextmanager
