@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -16,6 +17,7 @@ from typing import TypeVar
 import psutil
 import pytest
 from tests.system.replies import SKILL, Turn, write_script
+from tests.workers.skill_folders import write_skill
 
 from skillfleet.fleet import Fleet
 from skillfleet.settings import OrchestratorSettings
@@ -60,6 +62,16 @@ class Place:
     @property
     def skills(self) -> Path:
         return self.folder / "skills"
+
+    def add_skill(self, name: str, files: Mapping[str, str] | Path) -> Path:
+        """All at once, as an operator does: a worker that looks meanwhile would take a part of it for the whole.
+        `files`: by their paths, or a folder to copy."""
+        aside = self.folder / "aside" / name
+        if isinstance(files, Path):
+            shutil.copytree(files, aside)
+        else:
+            write_skill(aside, files)
+        return aside.rename(self.skills / name)
 
     @property
     def state_dir(self) -> Path:

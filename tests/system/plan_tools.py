@@ -5,7 +5,6 @@ import secrets
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -63,11 +62,10 @@ print(json.dumps({"held": asked["mark"]}))
 SCRIPTS = {"echo.py": ECHO, "say.py": SAY, "draw.py": DRAW, "upper.sh": UPPER, "hold.py": HOLD}
 
 
-def write_skill(skills: Path, name: str, effects: str = "pure") -> None:
-    (skills / name / "scripts").mkdir(parents=True)
-    (skills / name / "SKILL.md").write_text(SKILL.format(name=name, effects=effects))
-    for file, text in SCRIPTS.items():
-        (skills / name / "scripts" / file).write_text(text)
+def plan_skill(name: str, effects: str = "pure") -> dict[str, str]:
+    """The files of a skill whose scripts are tools of plans."""
+    scripts = {f"scripts/{file}": text for file, text in SCRIPTS.items()}
+    return {"SKILL.md": SKILL.format(name=name, effects=effects), **scripts}
 
 
 @dataclass(frozen=True)

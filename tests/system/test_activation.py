@@ -10,11 +10,8 @@ from tests.system.replies import call, python
 def skill(place: Place, fields: str = "", body: str = "Add numbers.") -> str:
     """A new one."""
     name = f"adder-{secrets.token_hex(3)}"
-    folder = place.skills / name
-    folder.mkdir()
-    (folder / "notes.md").write_text("Nothing to note.\n")
-    (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Adds.\n{fields}---\n{body}\n")
-    return name
+    text = f"---\nname: {name}\ndescription: Adds.\n{fields}---\n{body}\n"
+    return place.add_skill(name, {"SKILL.md": text, "notes.md": "Nothing to note.\n"}).name
 
 
 def test_the_instructions_of_a_skill_come_with_its_activation_and_are_not_pasted_twice(shared: Shared) -> None:

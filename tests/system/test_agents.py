@@ -18,8 +18,7 @@ from skillfleet.subagents.models import AgentState
 @pytest.fixture(scope="module")
 def fleet() -> Iterator[StandingFleet]:
     with TemporaryDirectory(prefix="sf-", dir="/tmp") as folder, standing_fleet(Path(folder)) as started:
-        (started.place.skills / "research").mkdir()
-        (started.place.skills / "research" / "SKILL.md").write_text(RESEARCH)
+        started.place.add_skill("research", {"SKILL.md": RESEARCH})
         started.orchestrator()
         started.worker(concurrency=2)
         yield started

@@ -52,9 +52,8 @@ def test_unknown_tools_and_skills_are_answered_with_those_there_are(shared: Shar
 def test_paths_out_of_the_skill_are_refused(shared: Shared) -> None:
     secret = shared.place.folder / "secret.txt"
     secret.write_text("not for models")
-    linked = shared.place.skills / "linked"  # of its own: lab must not change under the tests that follow
-    linked.mkdir()
-    (linked / "SKILL.md").write_text(SKILL.replace("lab", "linked"))
+    text = SKILL.replace("lab", "linked")
+    linked = shared.place.add_skill("linked", {"SKILL.md": text})  # lab must not change under the tests that follow
     (linked / "link.txt").symlink_to(secret)
     wait_for(lambda: known_everywhere(shared.place, "linked"), "the workers know it")
     try:

@@ -25,7 +25,7 @@ KITCHEN = {"final_position": {"x": 10, "y": 5}}
 @pytest.fixture(scope="module")
 def robot(shared: Shared) -> Iterator[Shared]:
     for name in SKILLS:
-        shutil.copytree(ROBOT / name, shared.place.skills / name)
+        shared.place.add_skill(name, ROBOT / name)
     wait_for(lambda: all(known_everywhere(shared.place, name) for name in SKILLS), "all workers know the skills")
     yield shared
     for name in SKILLS:

@@ -9,12 +9,13 @@ from tests.system.replies import call
 
 def test_a_model_searches_the_spec_and_runs_code_over_it_once_it_has_read_the_skill(shared: Shared) -> None:
     skill = f"service-{secrets.token_hex(3)}"
-    folder = shared.place.skills / skill
-    folder.mkdir(parents=True)
-    (folder / "api.json").write_text(json.dumps({"paths": {"/users": {}, "/pets": {}}}))
-    (folder / "ctx.json").write_text('{"base": "https://api"}')
     own = "metadata:\n  skillfleet:\n    spec: api.json\n    context: ctx.json\n"
-    (folder / "SKILL.md").write_text(f"---\nname: {skill}\ndescription: A service.\n{own}---\nSearch first.\n")
+    files = {
+        "SKILL.md": f"---\nname: {skill}\ndescription: A service.\n{own}---\nSearch first.\n",
+        "api.json": json.dumps({"paths": {"/users": {}, "/pets": {}}}),
+        "ctx.json": '{"base": "https://api"}',
+    }
+    shared.place.add_skill(skill, files)
     model = shared.provider.plays(
         [call("search", "early", skill_name=skill, code="spec")],
         [call("get_skill", skill_name=skill)],

@@ -49,13 +49,9 @@ for path in sorted(pathlib.Path(os.environ["SKILLFLEET_INPUT_DIR"]).iterdir()):
 
 def drawing(shared: Shared) -> tuple[Turn, ...]:
     """By a skill that draws."""
-    scripts = shared.place.skills / "plotter/scripts"
-    if not scripts.is_dir():
-        scripts.mkdir(parents=True)
-        (scripts / "draw.py").write_text(DRAW)
-        (scripts.parent / "SKILL.md").write_text(
-            "---\nname: plotter\ndescription: Draws charts.\n---\nDraw charts.\n"
-        )
+    if not (shared.place.skills / "plotter").is_dir():
+        text = "---\nname: plotter\ndescription: Draws charts.\n---\nDraw charts.\n"
+        shared.place.add_skill("plotter", {"SKILL.md": text, "scripts/draw.py": DRAW})
     given = {"bars": [3, 1, 4, 1, 5]}
     return [call("run_skill_script", skill_name="plotter", script="draw", arguments=given)], "There it is."
 

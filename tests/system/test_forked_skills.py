@@ -24,8 +24,7 @@ ACTIVATION = call("skill", "found", name="research", arguments="bees")
 @pytest.fixture(autouse=True)
 def research(place: Place, require: Require) -> None:
     require(hasattr(tasks, "ACTIVATE"), "a worker that activates skills")
-    (place.skills / "research").mkdir()
-    (place.skills / "research" / "SKILL.md").write_text(RESEARCH)
+    place.add_skill("research", {"SKILL.md": RESEARCH})
 
 
 def reports(place: Place) -> dict[str, dict[str, Any]]:

@@ -23,12 +23,8 @@ print(json.dumps({"said": " ".join([asked["word"]] * asked["count"])}))
 def skill(place: Place, *fields: str, body: str = "Cheer.") -> str:
     """A new one, with a script that its schema governs."""
     name = f"cheer-{secrets.token_hex(3)}"
-    folder = place.skills / name
-    (folder / "scripts").mkdir(parents=True)
-    (folder / "scripts" / "cheer.py").write_text(CHEER)
     head = "\n".join([f"name: {name}", "description: Cheers.", f"parameters_schema: '{json.dumps(SCHEMA)}'", *fields])
-    (folder / "SKILL.md").write_text(f"---\n{head}\n---\n{body}\n")
-    return name
+    return place.add_skill(name, {"SKILL.md": f"---\n{head}\n---\n{body}\n", "scripts/cheer.py": CHEER}).name
 
 
 def test_arguments_that_do_not_fit_reach_no_script_and_the_model_corrects_them(shared: Shared) -> None:

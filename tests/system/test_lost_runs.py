@@ -29,8 +29,7 @@ def fleet(shared: Shared) -> Iterator[Fleet]:
     """With a skill of either kind, named after its effects."""
     names = ("idempotent", "unsafe")
     for name in names:
-        (shared.place.skills / name).mkdir()
-        (shared.place.skills / name / "SKILL.md").write_text(SKILL.format(effects=name))
+        shared.place.add_skill(name, {"SKILL.md": SKILL.format(effects=name)})
     with shared.place.fleet() as fleet:
         yield fleet
     for name in names:

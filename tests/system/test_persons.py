@@ -192,10 +192,8 @@ def test_an_interrupt_ends_a_follower_that_asks(fleet: StandingFleet) -> None:
 
 
 def test_who_follows_a_parent_is_asked_what_its_child_waits_for(fleet: StandingFleet) -> None:
-    (fleet.place.skills / "digging").mkdir()
-    (fleet.place.skills / "digging" / "SKILL.md").write_text(
-        "---\nname: digging\ndescription: Digs.\ncontext: fork\n---\nDig.\n"
-    )
+    text = "---\nname: digging\ndescription: Digs.\ncontext: fork\n---\nDig.\n"
+    fleet.place.add_skill("digging", {"SKILL.md": text})
     wait_for(lambda: known_everywhere(fleet.place, "digging"), "the worker knows it")
     model = fleet.place.script([call("skill", "dug", name="digging")], "${dug}", children={"digging": ASKING})
     typist = Typist(fleet.place, "submit", "--follow", "--ask-user", "--model", model, "Dig.")

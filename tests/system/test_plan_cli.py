@@ -16,7 +16,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from tests.system.conftest import Shared
 from tests.system.fleet import Place, interrupt, known_everywhere, wait_for
-from tests.system.plan_tools import Holding, plan, write_skill
+from tests.system.plan_tools import Holding, plan, plan_skill
 
 ROOT = Path(__file__).parents[2]
 PLANNER = ROOT / "skills/trip-planner"
@@ -46,7 +46,7 @@ def line_of(text: str, begin: str) -> str:
 
 
 def with_planner(place: Place) -> Place:
-    shutil.copytree(PLANNER, place.skills / "trip-planner")
+    place.add_skill("trip-planner", PLANNER)
     return place
 
 
@@ -55,10 +55,8 @@ def hapless(shared: Shared) -> Iterator[Place]:
     """A fleet with a skill whose one script fails, and one whose script does not."""
     scripts = {"hapless": "import sys\nsys.exit('no luck [red]today')\n", "steady": "print('{}')\n"}
     for name, script in scripts.items():
-        skill = shared.place.skills / name
-        (skill / "scripts").mkdir(parents=True)
-        (skill / "scripts/fail.py").write_text(script)
-        (skill / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Use in tests.\n---\n\n# {name}\n")
+        text = f"---\nname: {name}\ndescription: Use in tests.\n---\n\n# {name}\n"
+        shared.place.add_skill(name, {"SKILL.md": text, "scripts/fail.py": script})
     wait_for(lambda: all(known_everywhere(shared.place, name) for name in scripts), "all workers know the skills")
     yield shared.place
     for name in scripts:
@@ -190,7 +188,7 @@ def test_json_is_the_execution_result_alone_however_the_plan_ends(hapless: Place
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_ends_the_plan_and_its_scripts(place: Place, number: signal.Signals) -> None:
-    write_skill(place.skills, "bench")
+    place.add_skill("bench", plan_skill("bench"))
     held, file = Holding(), place.folder / "held.json"
     file.write_text(json.dumps(plan(held.tool("slow"), held.tool("next", "slow"))))
     running = place.start("plan", "run", str(file))

@@ -10,7 +10,7 @@ import psutil
 import pytest
 from tests.conformance.living import gone
 from tests.system.fleet import wait_for
-from tests.system.plan_tools import DONE, Holding, patch, plan, says, states, tool, write_skill
+from tests.system.plan_tools import DONE, Holding, patch, plan, plan_skill, says, states, tool
 from tests.system.standing_fleet import StandingFleet, standing_fleet
 
 from skillfleet.conversations.runs import ToolRun
@@ -22,8 +22,8 @@ from skillfleet.plans.models import ErrorType
 def with_worker(state_dir: Path, slots: int) -> Iterator[StandingFleet]:
     """And with an orchestrator, which finds the dead soon."""
     with standing_fleet(state_dir) as fleet:
-        write_skill(fleet.place.skills, "bench")
-        write_skill(fleet.place.skills, "once", effects="unsafe")
+        fleet.place.add_skill("bench", plan_skill("bench"))
+        fleet.place.add_skill("once", plan_skill("once", effects="unsafe"))
         fleet.orchestrator(SKILLFLEET_RECOVERY_SECONDS="4")
         fleet.worker(concurrency=slots)
         yield fleet

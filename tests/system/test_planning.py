@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.system.conftest import Shared
 from tests.system.fleet import known_everywhere, wait_for
-from tests.system.plan_tools import says, tool, write_skill
+from tests.system.plan_tools import plan_skill, says, tool
 from tests.system.replies import Turn, call
 
 from skillfleet.fleet import Fleet
@@ -22,7 +22,7 @@ SKILLS = ("first", "second", "sick", "third")
 @pytest.fixture(scope="module")
 def fleet(shared: Shared) -> Iterator[Fleet]:
     for name in SKILLS:
-        write_skill(shared.place.skills, name)
+        shared.place.add_skill(name, plan_skill(name))
     wait_for(lambda: all(known_everywhere(shared.place, name) for name in SKILLS), "all workers know the skills")
     with shared.place.fleet() as fleet:
         yield fleet

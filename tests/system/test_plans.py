@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.system.conftest import Shared
 from tests.system.fleet import known_everywhere, wait_for
-from tests.system.plan_tools import DONE, Holding, patch, plan, says, states, tool, write_skill
+from tests.system.plan_tools import DONE, Holding, patch, plan, plan_skill, says, states, tool
 
 from skillfleet.errors import BadRequestError
 from skillfleet.fleet import Fleet
@@ -17,7 +17,7 @@ from skillfleet.plans.models import MAX_TOOLS, ErrorType, ExecutionResult, Failu
 
 @pytest.fixture(scope="module")
 def fleet(shared: Shared) -> Iterator[Fleet]:
-    write_skill(shared.place.skills, "bench")
+    shared.place.add_skill("bench", plan_skill("bench"))
     wait_for(lambda: known_everywhere(shared.place, "bench"), "all workers know the skill")
     with shared.place.fleet() as fleet:
         yield fleet

@@ -5,7 +5,6 @@ import os
 import re
 import secrets
 import shlex
-import shutil
 import stat
 from pathlib import Path
 from xml.etree import ElementTree
@@ -93,17 +92,14 @@ def test_a_recording_plays_back_with_the_same_answer_and_no_divergence(shared: S
 
 def test_a_skill_that_has_changed_diverges_in_the_place_where_it_shows(shared: Shared) -> None:
     name = f"price-{secrets.token_hex(3)}"
-    folder = shared.place.skills / name
-    (folder / "scripts").mkdir(parents=True)
-    (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Tells a price.\n---\nRun price.\n")
-    script = folder / "scripts" / "price.py"
-    script.write_text("print('19')\n")
+    text = f"---\nname: {name}\ndescription: Tells a price.\n---\nRun price.\n"
+    folder = shared.place.add_skill(name, {"SKILL.md": text, "scripts/price.py": "print('19')\n"})
     model = shared.place.script([call("run_skill_script", "p", skill_name=name, script="price")], "It costs 19.")
     with shared.place.fleet() as fleet:
         wait_for(lambda: known_everywhere(shared.place, name), "all workers know it")
         path = recorded(fleet, shared.place, model)
         before = digest_of(shared.place, name)
-        script.write_text("print('23')\n")
+        (folder / "scripts/price.py").write_text("print('23')\n")
         wait_for(
             lambda: known_everywhere(shared.place, name) and digest_of(shared.place, name) != before, "it has changed"
         )
@@ -176,7 +172,7 @@ def test_an_interrupted_eval_cancels_what_is_open(shared: Shared) -> None:
 
 def test_the_readmes_examples_do_what_it_says(place: Place) -> None:
     (block,) = re.findall(r"```sh\n(skillfleet submit [^`]*--record [^`]*)```", (ROOT / "README.md").read_text())
-    shutil.copytree(ROOT / "skills" / "csv-insights", place.skills / "csv-insights")
+    place.add_skill("csv-insights", ROOT / "skills/csv-insights")
     with RedisServer(place.folder / "redis") as server:
         here = Place(place.folder, {**of_uv(), "SKILLFLEET_REDIS_URL": server.url})
         with running_fleet(here, workers=1):

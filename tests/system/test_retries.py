@@ -20,10 +20,7 @@ FETCH = "import os, sys\nprint(os.environ['SKILLFLEET_CALL_ID'])\nsys.exit(3)\n"
 
 @pytest.fixture
 def flaky(shared: Shared) -> Iterator[Shared]:
-    folder = shared.place.skills / "flaky"
-    (folder / "scripts").mkdir(parents=True)
-    (folder / "SKILL.md").write_text(SKILL)
-    (folder / "scripts" / "fetch.py").write_text(FETCH)
+    folder = shared.place.add_skill("flaky", {"SKILL.md": SKILL, "scripts/fetch.py": FETCH})
     wait_for(lambda: known_everywhere(shared.place, "flaky"), "all workers know the skill")
     yield shared
     shutil.rmtree(folder)

@@ -15,11 +15,8 @@ print(json.dumps({"argv": sys.argv[1:], "stdin": sys.stdin.read()}))
 def greeter(place: Place) -> str:
     """A new skill with one script."""
     name = f"greeter-{secrets.token_hex(3)}"
-    scripts = place.skills / name / "scripts"
-    scripts.mkdir(parents=True)
-    (scripts / "greet.py").write_text(SCRIPT)
-    (scripts.parent / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Greets.\n---\nGreet people.\n")
-    return name
+    text = f"---\nname: {name}\ndescription: Greets.\n---\nGreet people.\n"
+    return place.add_skill(name, {"SKILL.md": text, "scripts/greet.py": SCRIPT}).name
 
 
 def test_a_model_calls_a_script_by_its_own_name_once_it_has_read_the_skill(shared: Shared) -> None:

@@ -37,10 +37,7 @@ print(subprocess.run(["{BINARY}"], capture_output=True, text=True, check=True).s
 @pytest.fixture
 def served(place: Place) -> Iterator[Place]:
     """A redis, an orchestrator, and a skill that requires a program."""
-    folder = place.skills / "frobbing"
-    (folder / "scripts").mkdir(parents=True)
-    (folder / "SKILL.md").write_text(REQUIRING)
-    (folder / "scripts" / "frob.py").write_text(SCRIPT)
+    place.add_skill("frobbing", {"SKILL.md": REQUIRING, "scripts/frob.py": SCRIPT})
     with RedisServer(place.folder / "redis-server") as server:
         variables = {
             "SKILLFLEET_REDIS_URL": server.url,
@@ -87,11 +84,8 @@ def snapshot_id(place: Place) -> str:
 
 def skill_that_tells(place: Place, name: str, script: str) -> Path:
     """Its one script."""
-    folder = place.skills / name
-    (folder / "scripts").mkdir(parents=True)
-    (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Tells.\n---\nRun tell.\n")
-    (folder / "scripts" / "tell.py").write_text(f"{script}\n")
-    return folder / "scripts" / "tell.py"
+    text = f"---\nname: {name}\ndescription: Tells.\n---\nRun tell.\n"
+    return place.add_skill(name, {"SKILL.md": text, "scripts/tell.py": f"{script}\n"}) / "scripts/tell.py"
 
 
 def tools(place: Place) -> Path:
