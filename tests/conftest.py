@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from tests.postgres_server import Postgres, binary, postgres
 
 from skillfleet.local.redis_server import PrivateRedis
@@ -18,6 +19,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+if os.environ.get("CI") != "true":  # whose own profile has no deadline either
+    settings.register_profile("patient", deadline=None)
+    settings.load_profile("patient")
 
 Require = Callable[[bool, str], None]
 

@@ -11,6 +11,7 @@ from skillfleet_workers.wire.published import Snapshot, merged
 from skillfleet_workers.wire.snapshots import Snapshots
 
 FRESH_S = 0.25
+"""What was published so long ago, seconds, is in every look."""
 
 
 class Catalogs:
@@ -31,11 +32,13 @@ class Catalogs:
         self._merged: Snapshot | None = None
 
     def current(self) -> Snapshot | None:
-        """What they can run together, hardly older than that, kept under its id; None: none of them has told."""
+        """What they can run together, older than that by `FRESH_S` at most, kept under its id; None: none of
+        them has told."""
         with self._lock:
-            if self._clock() - self._seen_at >= FRESH_S:
+            begun = self._clock()
+            if begun - self._seen_at >= FRESH_S:
                 self._look()
-                self._seen_at = self._clock()
+                self._seen_at = begun
             return self._merged
 
     def read(self, snapshot_id: str) -> Snapshot | None:

@@ -15,8 +15,8 @@ from skillfleet_workers.wire.execution import ScriptExecution
 if TYPE_CHECKING:
     from celery import Celery
 
-PATIENCE_S, LOOK_S = 0.5, 0.02
-"""A worker writes it a moment after the call is in the ledger."""
+PATIENCE_S, LOOK_S = 5.0, 0.02
+"""A worker writes it a moment after the call is in the ledger; on a busy machine that is long."""
 
 log = logging.getLogger(__name__)
 

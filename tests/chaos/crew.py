@@ -181,5 +181,6 @@ def manned(folder: Path) -> Iterator[Crew]:
 
 
 def _control_groups(owners: set[int]) -> list[str]:
-    names = {path.name for path in CGROUPS.rglob(f"{PREFIX}-*")}
+    # Not rglob, which fails where a folder goes meanwhile.
+    names = {name for _, folders, _ in os.walk(CGROUPS) for name in folders if name.startswith(f"{PREFIX}-")}
     return sorted(name for name in names if int(name.split("-")[1]) in owners)

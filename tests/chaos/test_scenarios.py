@@ -10,6 +10,7 @@ from tests.conftest import Require
 QUICK = ("broker-flushed", "every-message-twice")
 
 
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.quick if name in QUICK else ()) for name in SCENARIOS]
 )

@@ -16,7 +16,7 @@ from skillfleet_workers.runtimes.base import RunRequest, Runtime
 from skillfleet_workers.runtimes.process import ProcessRuntime
 from skillfleet_workers.wire.execution import ScriptExecution
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 def eventually(condition: Callable[[], bool]) -> bool:

@@ -143,6 +143,7 @@ class TestDeathOfAResident:
         script = psutil.Process(bench.up()[0])
         cancelled = threading.Event()
         neighbour = bench.in_flight(scripts.SLEEPER, cancelled=cancelled)
+        assert eventually(lambda: len(bench.up()) == 2)
         supervisors = script.parents()[:2]
         assert supervisors[1].pid == bench.resident_pid()
         for process in reversed(supervisors):

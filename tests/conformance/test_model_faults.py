@@ -60,7 +60,7 @@ def test_a_reply_that_breaks_in_the_middle_is_asked_for_anew_and_nothing_is_doub
 @applies("faults")
 @pytest.mark.parametrize("silent", [Hang(), Completion(blanks=40), replace(RIGHT, breaks=Break("hang"))])
 def test_an_attempt_that_hangs_is_tried_again_where_time_is_left(model: Asking, silent: Answer) -> None:
-    outcome = model.ask(silent, Completion("42"), attempt_s=0.4)
+    outcome = model.ask(silent, Completion("42"), attempt_s=1.0)
     assert (outcome.message.content, len(outcome.received)) == ("42", 2)
 
 

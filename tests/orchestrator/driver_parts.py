@@ -23,7 +23,7 @@ from skillfleet.llm.scripted import ScriptedModel
 from skillfleet_workers.wire.calls import CallResult
 from skillfleet_workers.wire.contract import CallRef
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 class HeldModel:

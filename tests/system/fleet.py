@@ -19,6 +19,7 @@ import pytest
 from tests.system.replies import SKILL, Turn, write_script
 from tests.workers.skill_folders import write_skill
 
+from skillfleet.catalogs import FRESH_S
 from skillfleet.fleet import Fleet
 from skillfleet.settings import OrchestratorSettings
 from skillfleet_workers.wire.connection import RedisUrls, load_settings
@@ -26,7 +27,7 @@ from skillfleet_workers.wire.presence import live_processes
 from skillfleet_workers.wire.snapshots import Snapshots
 
 COMMAND = (sys.executable, "-m", "skillfleet")
-PATIENCE_S = 40.0
+PATIENCE_S = 60.0
 """How long a test waits for a condition: far beyond what it takes, on a busy machine too."""
 
 Found = TypeVar("Found")
@@ -63,14 +64,23 @@ class Place:
     def skills(self) -> Path:
         return self.folder / "skills"
 
-    def add_skill(self, name: str, files: Mapping[str, str] | Path) -> Path:
+    def rewrite(self, path: Path, text: str) -> None:
+        """All at once, too: emptied first, it could be taken for a state of the skill."""
+        aside = self.folder / "aside" / path.name
+        aside.parent.mkdir(exist_ok=True)
+        aside.write_text(text)
+        aside.rename(path)
+
+    def add_skill(self, name: str, files: Mapping[str, str] | Path, links: Mapping[str, Path] | None = None) -> Path:
         """All at once, as an operator does: a worker that looks meanwhile would take a part of it for the whole.
-        `files`: by their paths, or a folder to copy."""
+        `files`: by their paths, or a folder to copy; `links`: to what, by their names."""
         aside = self.folder / "aside" / name
         if isinstance(files, Path):
             shutil.copytree(files, aside)
         else:
             write_skill(aside, files)
+        for link, target in (links or {}).items():
+            (aside / link).symlink_to(target)
         return aside.rename(self.skills / name)
 
     @property
@@ -188,13 +198,21 @@ def running_fleet(
     assert all(ended), "it did not end when asked to"
 
 
-def known_everywhere(place: Place, skill: str) -> bool:
-    """Whether all workers have published the same state of it."""
+def state_of(place: Place, skill: str) -> str:
+    """The digest that all workers have published of it; empty: not yet all, or not the same."""
     client = RedisUrls.of(place.settings).client()
     workers = [one for one in live_processes(client, place.settings.fleet) if one.role == "worker"]
     told = [Snapshots(client, 3600).read(one.snapshot) for one in workers]
-    found = [snapshot.find(skill) if snapshot else None for snapshot in told]
-    return bool(found) and all(found) and len({one.digest for one in found if one}) == 1
+    found = {skill.digest if skill else "" for skill in (one.find(skill) if one else None for one in told)}
+    return found.pop() if len(found) == 1 else ""
+
+
+def wait_until_known(place: Place, *skills: str, other_than: str = "") -> None:
+    """To whoever begins from now on, in one state; `other_than`: the state before."""
+    not_yet = ("", other_than)
+    wait_for(lambda: all(state_of(place, one) not in not_yet for one in skills), "all workers know the skills")
+    known_at = time.monotonic()
+    wait_for(lambda: time.monotonic() - known_at >= FRESH_S, "no orchestrator remembers how it was before")
 
 
 def _ends(process: "subprocess.Popen[str]") -> bool:

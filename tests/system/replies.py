@@ -5,6 +5,7 @@ import os
 import secrets
 import signal
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,8 @@ print("let go")
 
     def let_go(self) -> None:
         for pid in self.pids():
-            os.kill(pid, signal.SIGUSR1)
+            with suppress(ProcessLookupError):  # it was let go before
+                os.kill(pid, signal.SIGUSR1)
 
 
 def holding(held: Held, alias: str | None = None) -> Call:

@@ -80,7 +80,7 @@ def test_one_that_is_cancelled_fails_and_its_parent_goes_on(fleet: StandingFleet
     assert fleet.place.cli("agent", "cancel", child).returncode == 0
     answer = fleet.place.cli("result", parent).stdout
     assert answer.startswith("They say: ") and "was cancelled" in answer
-    assert not held.runs()
+    wait_for(lambda: not held.runs(), "its script has died")
     one = told(fleet.place, "show", child)
     assert (one["state"], one["error"]) == ("failed", "Cancelled.")
     assert one["started_at"] < one["completed_at"]

@@ -5,7 +5,7 @@ import shutil
 from typing import Any
 
 from tests.system.conftest import Shared
-from tests.system.fleet import known_everywhere, wait_for
+from tests.system.fleet import wait_until_known
 from tests.system.replies import SKILL, Call, call, python
 
 MEGABYTE = 1_000_000
@@ -53,9 +53,9 @@ def test_paths_out_of_the_skill_are_refused(shared: Shared) -> None:
     secret = shared.place.folder / "secret.txt"
     secret.write_text("not for models")
     text = SKILL.replace("lab", "linked")
-    linked = shared.place.add_skill("linked", {"SKILL.md": text})  # lab must not change under the tests that follow
-    (linked / "link.txt").symlink_to(secret)
-    wait_for(lambda: known_everywhere(shared.place, "linked"), "the workers know it")
+    # lab must not change under the tests that follow
+    linked = shared.place.add_skill("linked", {"SKILL.md": text}, links={"link.txt": secret})
+    wait_until_known(shared.place, "linked")
     try:
         answers = shown(
             shared,

@@ -71,7 +71,7 @@ def test_the_turn_of_an_orchestrator_that_is_killed_in_mid_stream_is_told_anew_b
 ) -> None:
     held, again = Gate(3), Gate(3)
     model = models.answers(Completion(TEXT, gate=held), Completion(TEXT, gate=again))
-    variables = models.variables | {"SKILLFLEET_RECOVERY_SECONDS": "3"}
+    variables = models.variables | {"SKILLFLEET_RECOVERY_SECONDS": "8"}
     first, follower = standing.orchestrator(**variables), Follower()
     with standing.place.fleet() as fleet:
         entries = fleet.follow(fleet.submit("What is it?", model=model, detach=True))

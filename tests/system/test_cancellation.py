@@ -80,7 +80,7 @@ def test_a_cancelled_conversation_leaves_no_process_of_its_script_on_its_worker(
 def test_a_conversation_that_reaches_its_time_limit_leaves_no_process_of_its_script(
     shared: Shared, name: str
 ) -> None:
-    submit = shared.place.start("submit", "--timeout", "8", "--model", model(shared.place, name), "Wait.")
+    submit = shared.place.start("submit", "--timeout", "15", "--model", model(shared.place, name), "Wait.")
     wait_for(lambda: len(living(name)) == SPAWNED, "the script and its daemons live")
     with submit:
         assert submit.wait(60) == 4

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.system.conftest import Shared
-from tests.system.fleet import known_everywhere, wait_for
+from tests.system.fleet import wait_until_known
 
 from skillfleet.errors import BadRequestError
 from skillfleet.fleet import Fleet
@@ -26,7 +26,7 @@ KITCHEN = {"final_position": {"x": 10, "y": 5}}
 def robot(shared: Shared) -> Iterator[Shared]:
     for name in SKILLS:
         shared.place.add_skill(name, ROBOT / name)
-    wait_for(lambda: all(known_everywhere(shared.place, name) for name in SKILLS), "all workers know the skills")
+    wait_until_known(shared.place, *SKILLS)
     yield shared
     for name in SKILLS:
         shutil.rmtree(shared.place.skills / name)

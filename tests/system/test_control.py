@@ -80,6 +80,7 @@ def test_a_conversation_that_was_cut_in_mid_turn_is_continued_and_retried(shared
     refused(place.cli("fork", name, "--at", "1", "Instead?"), name, "has not ended (running)")
     place.cli("cancel", name)
     place.cli("result", name)
+    wait_for(lambda: not held.runs(), "its script has died")
     model = shared.provider.plays(*SAID_BEFORE, "I see.")
     assert place.cli("submit", "--continue", name, "--model", model, "And now?").stdout == "I see.\n"
     (request,) = shared.provider.received(model)

@@ -86,16 +86,18 @@ def test_a_script_that_outlasts_the_grace_time_is_ended_and_run_again_elsewhere(
 def test_a_script_that_must_not_be_repeated_is_told_to_the_model(standing: StandingFleet) -> None:
     held, skill = Held(), standing.place.skills / "lab" / "SKILL.md"
     skill.write_text(UNSAFE)
-    worker = standing.worker("0")
-    with standing.place.fleet() as fleet:
-        name = fleet.submit("Wait.", model=standing.place.script([holding(held, "a")], "${a.error}"))
-        wait_for(held.runs, "the script runs")
-        worker.send_signal(signal.SIGTERM)
-        assert fleet.result(name).answer == "worker_lost"
-        run = only_run(fleet, name)
-    assert code_of(worker) == 0
-    assert (run.status, run.ref.attempt) == ("lost", 1)
-    skill.write_text(IDEMPOTENT)
+    try:
+        worker = standing.worker("0")
+        with standing.place.fleet() as fleet:
+            name = fleet.submit("Wait.", model=standing.place.script([holding(held, "a")], "${a.error}"))
+            wait_for(held.runs, "the script runs")
+            worker.send_signal(signal.SIGTERM)
+            assert fleet.result(name).answer == "worker_lost"
+            run = only_run(fleet, name)
+        assert code_of(worker) == 0
+        assert (run.status, run.ref.attempt) == ("lost", 1)
+    finally:
+        skill.write_text(IDEMPOTENT)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -143,14 +145,14 @@ def test_a_worker_that_takes_no_calls_ends_itself_so_that_it_is_started_again(st
 
 def test_calls_that_wait_while_a_worker_ends_do_not_cut_its_grace_time_short(standing: StandingFleet) -> None:
     held, settings = Held(), {"SKILLFLEET_WORKER_CONCURRENCY": "2", "SKILLFLEET_GRACE_SECONDS": FOR_EVER}
-    ending = standing.start("tests.system.deaf_worker", "0.5", "hears", PYTHONPATH=str(ROOT), **settings)
+    ending = standing.start("tests.system.deaf_worker", "3", "hears", PYTHONPATH=str(ROOT), **settings)
     with standing.place.fleet() as fleet:
         waiting = fleet.submit("Wait.", model=standing.place.script([holding(held)], "Never said."))
         wait_for(held.runs, "the script runs")
         ending.send_signal(signal.SIGTERM)
         name = fleet.submit("List.", model=standing.place.script([call("list_skills")], "Listed."))
         with pytest.raises(psutil.TimeoutExpired):
-            held.process().wait(4)
+            held.process().wait(8)
         standing.worker()
         assert fleet.result(name).answer == "Listed."
         fleet.cancel(waiting)

@@ -5,8 +5,10 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from tests.system.fleet import PATIENCE_S, Place, interrupt, wait_for
 from tests.system.replies import Held, holding, python
@@ -87,9 +89,11 @@ def test_a_follower_told_to_end_stops_the_redis_that_nobody_else_uses(place: Pla
     follow = place.start("follow", name)
     wait_for(lambda: "run_python_script" in place.log("follow"), "it follows")
 
+    fleet_of_up = (*place.commands("orchestrator"), *place.commands("worker"))
     up.kill()
-    for process in (*place.commands("orchestrator"), *place.commands("worker")):
-        process.kill()
+    for process in fleet_of_up:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
     up.communicate()
     assert place.commands("redis-server")
     assert interrupt(follow, signal.SIGTERM) == 130
@@ -159,7 +163,7 @@ def test_a_batch_on_a_fleet_of_its_own_goes_on_where_it_was_interrupted(place: P
     lines.write_text("".join(json.dumps({"prompt": f"Number {number}?"}) + "\n" for number in range(12)))
     nap = python("import time; time.sleep(0.5); print('slept')", "nap")
     arguments = ("submit", "--batch", str(lines), "--model", place.script([nap], "I ${nap.stdout}."))
-    submit = place.start(*arguments)
+    submit = place.start(*arguments, env={"SKILLFLEET_WORKER_CONCURRENCY": "2"})
     wait_for(lambda: "completed" in statuses(place), "one of them has ended")
 
     assert interrupt(submit, signal.SIGTERM) == 130

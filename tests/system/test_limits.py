@@ -55,7 +55,7 @@ def test_a_script_is_killed_on_a_running_fleet_too_when_time_is_up(shared: Share
     held = Held()
     model = shared.place.script([holding(held)], "Never said.")
     with shared.place.fleet() as fleet:
-        name = fleet.submit("Wait.", model=model, timeout=3)
+        name = fleet.submit("Wait.", model=model, timeout=10)
         script = started_script(held)
         assert script.is_running()
         assert fleet.result(name).status == "expired"

@@ -82,9 +82,9 @@ def test_a_subagent_asks_its_parent_and_goes_on_with_the_answer(shared: Shared) 
 def test_a_request_that_has_expired_reaches_nobody_and_its_answer_is_refused(shared: Shared) -> None:
     tree = Tree(shared.place)
     asker, asked = tree.ids
-    late = [receive(2, None, correlation_id=uuid_of("another")), receive(0)]
+    late = [receive(4, None, correlation_id=uuid_of("another")), receive(0)]
     tree.begin(
-        [request(asked, ttl=1), receive(4, correlation_id=QUESTION), "Nobody said."],
+        [request(asked, ttl=1), receive(9, correlation_id=QUESTION), "Nobody said."],
         [*late, response(asker, room="kitchen"), "Too late."],
     )
     assert tree.answers() == ["Nobody said.", "Too late."]

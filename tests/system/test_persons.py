@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from tests.system.fleet import COMMAND, PATIENCE_S, Place, known_everywhere, wait_for
+from tests.system.fleet import COMMAND, PATIENCE_S, Place, wait_for, wait_until_known
 from tests.system.replies import call, python
 from tests.system.standing_fleet import StandingFleet, standing_fleet
 
@@ -194,7 +194,7 @@ def test_an_interrupt_ends_a_follower_that_asks(fleet: StandingFleet) -> None:
 def test_who_follows_a_parent_is_asked_what_its_child_waits_for(fleet: StandingFleet) -> None:
     text = "---\nname: digging\ndescription: Digs.\ncontext: fork\n---\nDig.\n"
     fleet.place.add_skill("digging", {"SKILL.md": text})
-    wait_for(lambda: known_everywhere(fleet.place, "digging"), "the worker knows it")
+    wait_until_known(fleet.place, "digging")
     model = fleet.place.script([call("skill", "dug", name="digging")], "${dug}", children={"digging": ASKING})
     typist = Typist(fleet.place, "submit", "--follow", "--ask-user", "--model", model, "Dig.")
     typist.sees("Which colour?")

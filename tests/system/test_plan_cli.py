@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import pytest
 from jsonschema import Draft202012Validator
 from tests.system.conftest import Shared
-from tests.system.fleet import Place, interrupt, known_everywhere, wait_for
+from tests.system.fleet import Place, interrupt, wait_for, wait_until_known
 from tests.system.plan_tools import Holding, plan, plan_skill
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +57,7 @@ def hapless(shared: Shared) -> Iterator[Place]:
     for name, script in scripts.items():
         text = f"---\nname: {name}\ndescription: Use in tests.\n---\n\n# {name}\n"
         shared.place.add_skill(name, {"SKILL.md": text, "scripts/fail.py": script})
-    wait_for(lambda: all(known_everywhere(shared.place, name) for name in scripts), "all workers know the skills")
+    wait_until_known(shared.place, *scripts)
     yield shared.place
     for name in scripts:
         shutil.rmtree(shared.place.skills / name)

@@ -24,7 +24,7 @@ def with_worker(state_dir: Path, slots: int) -> Iterator[StandingFleet]:
     with standing_fleet(state_dir) as fleet:
         fleet.place.add_skill("bench", plan_skill("bench"))
         fleet.place.add_skill("once", plan_skill("once", effects="unsafe"))
-        fleet.orchestrator(SKILLFLEET_RECOVERY_SECONDS="4")
+        fleet.orchestrator(SKILLFLEET_RECOVERY_SECONDS="8")
         fleet.worker(concurrency=slots)
         yield fleet
 
@@ -58,7 +58,7 @@ def anew(standing: StandingFleet, role: str) -> None:
     if role == "worker":
         standing.worker(concurrency=2)
     else:
-        standing.orchestrator(SKILLFLEET_RECOVERY_SECONDS="4")
+        standing.orchestrator(SKILLFLEET_RECOVERY_SECONDS="8")
 
 
 def run_of(fleet: Fleet, name: str, index: int) -> ToolRun:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.system.conftest import Shared
-from tests.system.fleet import known_everywhere, wait_for
+from tests.system.fleet import wait_for, wait_until_known
 from tests.system.plan_tools import plan_skill, says, tool
 from tests.system.replies import Turn, call
 
@@ -23,7 +23,7 @@ SKILLS = ("first", "second", "sick", "third")
 def fleet(shared: Shared) -> Iterator[Fleet]:
     for name in SKILLS:
         shared.place.add_skill(name, plan_skill(name))
-    wait_for(lambda: all(known_everywhere(shared.place, name) for name in SKILLS), "all workers know the skills")
+    wait_until_known(shared.place, *SKILLS)
     with shared.place.fleet() as fleet:
         yield fleet
     for name in SKILLS:

@@ -12,15 +12,12 @@ from xml.etree import ElementTree
 import pytest
 from pydantic import BaseModel
 from tests.system.conftest import Shared
-from tests.system.fleet import Place, interrupt, known_everywhere, running_fleet, wait_for
+from tests.system.fleet import Place, interrupt, running_fleet, state_of, wait_for, wait_until_known
 from tests.system.replies import Held, call, holding, python
 from tests.system.servers import RedisServer
 
 from skillfleet.cli.exits import INTERRUPTED
 from skillfleet.fleet import Fleet
-from skillfleet_workers.wire.connection import RedisUrls
-from skillfleet_workers.wire.presence import live_processes
-from skillfleet_workers.wire.snapshots import Snapshots
 
 ROOT = Path(__file__).parents[2]
 PROVIDERS = ("", "anthropic:")
@@ -96,13 +93,11 @@ def test_a_skill_that_has_changed_diverges_in_the_place_where_it_shows(shared: S
     folder = shared.place.add_skill(name, {"SKILL.md": text, "scripts/price.py": "print('19')\n"})
     model = shared.place.script([call("run_skill_script", "p", skill_name=name, script="price")], "It costs 19.")
     with shared.place.fleet() as fleet:
-        wait_for(lambda: known_everywhere(shared.place, name), "all workers know it")
+        wait_until_known(shared.place, name)
         path = recorded(fleet, shared.place, model)
-        before = digest_of(shared.place, name)
-        (folder / "scripts/price.py").write_text("print('23')\n")
-        wait_for(
-            lambda: known_everywhere(shared.place, name) and digest_of(shared.place, name) != before, "it has changed"
-        )
+        before = state_of(shared.place, name)
+        shared.place.rewrite(folder / "scripts/price.py", "print('23')\n")
+        wait_until_known(shared.place, name, other_than=before)
         report = fleet.result(fleet.submit(model=f"replay:{path}"))
     (shown,) = [one for one in report.divergences if one.place == "messages[3].stdout"]
     assert (shown.turn, shown.then, shown.now) == (2, "19\n", "23\n")
@@ -187,11 +182,3 @@ def of_uv() -> dict[str, str]:
     """From where, and how, this machine gets packages."""
     ways = ("uv_", "ssl_", "http_proxy", "https_proxy", "all_proxy", "no_proxy")
     return {name: value for name, value in os.environ.items() if name.lower().startswith(ways)}
-
-
-def digest_of(place: Place, skill: str) -> str:
-    client = RedisUrls.of(place.settings).client()
-    (worker, *_) = [one for one in live_processes(client, place.settings.fleet) if one.role == "worker"]
-    snapshot = Snapshots(client, 3600).read(worker.snapshot)
-    found = snapshot.find(skill) if snapshot else None
-    return found.digest if found else ""

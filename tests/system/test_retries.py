@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.system.conftest import Shared
-from tests.system.fleet import known_everywhere, wait_for
+from tests.system.fleet import wait_until_known
 from tests.system.replies import call
 
 SKILL = """---
@@ -21,7 +21,7 @@ FETCH = "import os, sys\nprint(os.environ['SKILLFLEET_CALL_ID'])\nsys.exit(3)\n"
 @pytest.fixture
 def flaky(shared: Shared) -> Iterator[Shared]:
     folder = shared.place.add_skill("flaky", {"SKILL.md": SKILL, "scripts/fetch.py": FETCH})
-    wait_for(lambda: known_everywhere(shared.place, "flaky"), "all workers know the skill")
+    wait_until_known(shared.place, "flaky")
     yield shared
     shutil.rmtree(folder)
 

@@ -18,9 +18,9 @@ from skillfleet.conversations.models import TERMINAL, Conversation
 from skillfleet.fleet import Fleet
 from skillfleet.llm.scripted import ScriptedModel
 
-SCRIPT_S, SHORT_GRACE, LONG_GRACE = 2, "1", "30"
+SCRIPT_S, SHORT_GRACE, LONG_GRACE = 4, "1", "30"
 IDEMPOTENT = "---\nname: lab\ndescription: Tries.\nmetadata:\n  skillfleet:\n    effects: idempotent\n---\n"
-AT_A_TIME = 8
+AT_A_TIME, SLOTS = 8, 4
 PATIENCE_S = 120.0
 MARK = Held().mark
 SLEEPS = f"""
@@ -47,7 +47,7 @@ def standing(state_dir: Path) -> Iterator[StandingFleet]:
 
 def restarted(process: "subprocess.Popen[str]", start: "Callable[[], subprocess.Popen[str]]") -> None:
     """Under load: while scripts run, and calls of the model's go out."""
-    wait_for(lambda: len(named(MARK, "up")) > 2, "scripts run")
+    wait_for(lambda: len(named(MARK, "up")) > SLOTS, "scripts run on either worker")
     process.send_signal(signal.SIGTERM)
     assert code_of(process) == 0
     start()
@@ -72,7 +72,7 @@ def test_nothing_is_lost_paid_twice_or_done_twice(standing: StandingFleet, model
         return standing.orchestrator(LONG_GRACE, **variables)
 
     def worker() -> "subprocess.Popen[str]":
-        return standing.worker(SHORT_GRACE, concurrency=4)
+        return standing.worker(SHORT_GRACE, concurrency=SLOTS)
 
     olds = [(start(), start) for start in (worker, worker, orchestrator, orchestrator)]
     names: list[str] = []

@@ -23,7 +23,7 @@ metadata:
 ---
 Run what you like.
 """
-QUEUE_TIMEOUT_S = 3
+QUEUE_TIMEOUT_S = 8
 CALLS = 20
 ABLE = {"SKILLFLEET_WORKER_QUEUES": "gpu", "SKILLFLEET_GRACE_SECONDS": "0"}
 

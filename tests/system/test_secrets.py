@@ -40,6 +40,7 @@ def database(client: redis.Redis) -> str:
         "set": client.smembers,
         "zset": lambda key: client.zrange(key, 0, -1),
         "stream": client.xrange,
+        "none": lambda key: "",  # gone meanwhile
     }
     return "\n".join(f"{key} {readers[str(client.type(key))](key)}" for key in client.scan_iter())
 

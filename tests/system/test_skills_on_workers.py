@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.system.conftest import Shared
-from tests.system.fleet import Place, interrupt, known_everywhere, wait_for
+from tests.system.fleet import Place, interrupt, state_of, wait_for, wait_until_known
 from tests.system.replies import Held, call, holding
 from tests.system.servers import RedisServer
 
@@ -17,7 +17,7 @@ from skillfleet_workers.wire.presence import LiveProcess, live_processes
 from skillfleet_workers.wire.published import Snapshot
 
 BINARY = "frobnicate"
-QUEUE_TIMEOUT_S = 4
+QUEUE_TIMEOUT_S = 8
 
 REQUIRING = f"""---
 name: frobbing
@@ -42,6 +42,7 @@ def served(place: Place) -> Iterator[Place]:
         variables = {
             "SKILLFLEET_REDIS_URL": server.url,
             "SKILLFLEET_QUEUE_TIMEOUT_SECONDS": str(QUEUE_TIMEOUT_S),
+            "SKILLFLEET_GRACE_SECONDS": "1",
         }
         yield Place(place.folder, variables)
 
@@ -76,10 +77,6 @@ def offered(place: Place, name: str = "frobbing") -> bool:
 
 def current(place: Place) -> Snapshot:
     return catalogs(place).current() or Snapshot()
-
-
-def snapshot_id(place: Place) -> str:
-    return current(place).id
 
 
 def skill_that_tells(place: Place, name: str, script: str) -> Path:
@@ -142,12 +139,12 @@ def test_a_conversation_keeps_the_skills_that_it_began_with(shared: Shared) -> N
         [call("run_skill_script", alias, skill_name="changing", script="tell")] for alias in ("before", "told")
     )
     with place.fleet() as fleet:
-        wait_for(lambda: known_everywhere(place, "changing"), "all workers know the skill")
+        wait_until_known(place, "changing")
         begun = fleet.submit("Tell.", model=place.script(first, [holding(held)], tell, "${told.stdout}"))
         wait_for(held.runs, "the first turn")
-        before = snapshot_id(place)
-        script.write_text("print('as it is now')\n")
-        wait_for(lambda: snapshot_id(place) != before, "the change is seen")
+        before = state_of(place, "changing")
+        place.rewrite(script, "print('as it is now')\n")
+        wait_until_known(place, "changing", other_than=before)
         held.let_go()
         old = fleet.result(begun)
         new = fleet.result(fleet.submit("Tell.", model=place.script(tell, "${told.stdout}")))

@@ -108,7 +108,7 @@ def test_a_root_that_answers_leaves_nobody_running(fleet: StandingFleet) -> None
 
 def test_a_child_that_was_cut_off_is_recorded_and_plays_back(fleet: StandingFleet) -> None:
     held = Held()
-    script = replies([[spawn("child", wait=False)], [call("await_subagents", timeout=1)], "Enough."])
+    script = replies([[spawn("child", wait=False)], [call("await_subagents", timeout=5)], "Enough."])
     written, kept = fleet.place.folder / "cut.json", fleet.place.folder / "cut-kept.json"
     written.write_text(json.dumps(script | {"children": {"child": replies([[holding(held)], "Never."])["replies"]}}))
     with fleet.place.fleet() as api:

@@ -18,7 +18,7 @@ from skillfleet_workers.skills.roots import Root
 from skillfleet_workers.skills.stamps import settled
 from skillfleet_workers.skills.watching import Watching, matters
 
-LONG_S = 20.0
+LONG_S = 60.0
 
 
 def until(holds: Callable[[], bool]) -> None:

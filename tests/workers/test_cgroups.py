@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import psutil
 import pytest
 from tests.conftest import Require
+from tests.workers.environment_checks import lives
 
 from skillfleet_workers.runtimes.cgroup import Cgroup
 from skillfleet_workers.runtimes.cgroup_places import UNIFIED
@@ -116,12 +116,8 @@ def said(process: "subprocess.Popen[str]") -> str:
     return process.stdout.readline().strip()
 
 
-def lives(pid: int) -> bool:
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-
-
 def eventually(condition: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not (held := condition()) and time.monotonic() < deadline:
         time.sleep(0.005)
     return held

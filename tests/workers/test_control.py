@@ -30,7 +30,7 @@ from skillfleet_workers.wire.execution import ScriptExecution
 from skillfleet_workers.wire.keys import FleetKeys
 
 NEVER_S = 3600.0
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 CALL = CallRef(conversation_id="c1", turn=1, index=0)
 CHANNEL = FleetKeys("test").control
 DAEMON = """

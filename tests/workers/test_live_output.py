@@ -142,7 +142,7 @@ def test_a_script_is_heard_and_code_mode_is_not_whose_output_is_an_answer(
     catalog, environments = SkillCatalog(tmp_path / "skills"), Environments(tmp_path / "environments")
     toolbox = Toolbox(catalog, environments, runtime, 41, tmp_path / "artifacts")
     endless = "while True:\n    print('on and on', flush=True)"
-    run = toolbox.run_python(RunPythonScript(skill_name="api", script=endless, timeout=1), context)
+    run = toolbox.run_python(RunPythonScript(skill_name="api", script=endless, timeout=3), context)
     assert isinstance(run, ScriptExecution) and run.status == "timed_out"
     assert "on and on" in heard[0].text
     heard.clear()

@@ -19,14 +19,14 @@ from skillfleet_workers.wire.connection import RedisUrls
 from skillfleet_workers.wire.contract import LIST_SKILLS, CallMessage, CallRef, ListSkills, SkillList
 
 CALL = CallRef(conversation_id="c1", turn=1, index=0)
-PAUSE_MS = 1000
+PAUSE_MS = 5000
 
 
 @pytest.fixture
 def impatient(redis_urls: RedisUrls) -> Iterator[redis.Redis]:
     """A client that gives up long before the pause is over."""
     with redis.Redis.from_url(
-        redis_urls.url, db=1, decode_responses=True, socket_timeout=0.1, retry=Retry(NoBackoff(), 0)
+        redis_urls.url, db=1, decode_responses=True, socket_timeout=1, retry=Retry(NoBackoff(), 0)
     ) as client:
         yield client
 

@@ -7,7 +7,7 @@ import redis
 
 from skillfleet_workers.pool import Pool
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 
 
 def fate(target: Any) -> tuple[bool, Any, float | None]:

@@ -50,9 +50,14 @@ def test_those_that_have_imported_different_things_are_both_kept(warm_runtime: W
 
 
 def test_runs_at_the_same_time_have_an_interpreter_each(warm_runtime: WarmRuntime, ask: RunRequest) -> None:
-    sleeper = replace(ask, script="import time; time.sleep(0.3)", preload=("decimal",))
+    go = ask.skill_root / "go"
+    waits = f"import os, time\nwhile not os.path.exists({str(go)!r}): time.sleep(0.01)"
+    asked = replace(ask, script=waits, preload=("decimal",))
     with ThreadPoolExecutor(2) as beside:
-        assert all(done.success for done in beside.map(warm_runtime.run, [sleeper, sleeper]))
+        runs = [beside.submit(warm_runtime.run, asked) for _ in range(2)]
+        assert eventually(lambda: len(warm_runtime.pool.interpreters()) == 2)
+        go.touch()
+        assert all(run.result().success for run in runs)
     assert imports(warm_runtime) == [("decimal",), ("decimal",)]
 
 

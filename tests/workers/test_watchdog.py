@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import psutil
@@ -15,7 +15,7 @@ import redis
 from skillfleet_workers.watchdog import Watchdog
 
 AFTER_S, LOOK_S = 0.2, 0.01
-PATIENCE_S = 10.0
+PATIENCE_S = 30.0
 
 
 class Worker:
@@ -25,6 +25,7 @@ class Worker:
         self.waiting, self.taken, self.free, self.away = 1, 0, True, False
         self.looks, self.moves = 0, False
         self.stalled = threading.Event()
+        self.watched: Callable[[], None]
 
     def look(self) -> int:
         self.looks += 1
@@ -44,7 +45,7 @@ def worker() -> Iterator[Worker]:
         seen.look, seen.takes, lambda: seen.free, seen.stalled.set, after_s=AFTER_S, look_every_s=LOOK_S
     )
     with closing(watchdog):
-        watchdog.start()
+        seen.watched = watchdog.start
         yield seen
 
 
@@ -54,17 +55,20 @@ def pass_time(worker: Worker) -> None:
 
 
 def test_calls_that_wait_while_none_is_taken_are_a_stall(worker: Worker) -> None:
+    worker.watched()
     assert worker.stalled.wait(PATIENCE_S)
 
 
 def test_an_empty_queue_is_none(worker: Worker) -> None:
     worker.waiting = 0
+    worker.watched()
     pass_time(worker)
     assert worker.looks > 2
 
 
 def test_full_hands_are_none_until_one_is_free(worker: Worker) -> None:
     worker.free = False
+    worker.watched()
     pass_time(worker)
     worker.free = True
     assert worker.stalled.wait(PATIENCE_S)
@@ -72,6 +76,7 @@ def test_full_hands_are_none_until_one_is_free(worker: Worker) -> None:
 
 def test_a_redis_that_is_away_is_none_until_it_is_back(worker: Worker) -> None:
     worker.away = True
+    worker.watched()
     pass_time(worker)
     assert worker.looks > 2
     worker.away = False
@@ -80,6 +85,7 @@ def test_a_redis_that_is_away_is_none_until_it_is_back(worker: Worker) -> None:
 
 def test_a_queue_that_moves_is_none_however_long_it_is(worker: Worker) -> None:
     worker.moves = True
+    worker.watched()
     pass_time(worker)
     assert worker.taken > 2
 
