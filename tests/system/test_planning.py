@@ -52,7 +52,8 @@ def test_a_prompt_is_planned_anew_without_the_skills_that_failed_until_a_plan_su
 
 
 def test_the_health_of_a_skill_whose_tools_break_is_recorded(shared: Shared, fleet: Fleet) -> None:
-    broken = {"tools": [tool("work", "say", says("no JSON"), skill="sick", retries=12)]}
+    often = {"maxRetries": 12, "backoffMs": 0}
+    broken = {"tools": [tool("work", "say", says("no JSON"), skill="sick", retryPolicy=often)]}
     model = shared.place.script(json.dumps(broken), draft("third", n=7))
     assert fleet.result(fleet.submit_planning("Get to work.", model=model)).status == "completed"
     wait_for(lambda: [one for one in fleet.running("worker") if "sick" in one.health], "a worker tells of it")
