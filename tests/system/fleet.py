@@ -146,12 +146,12 @@ class Place:
 
     def commands(self, word: str) -> list[psutil.Process]:
         """Those of this name, or with this argument."""
-        return [process for process in self.living() if word in _words(process)]
+        return [process for process in self.living() if word in words_of(process)]
 
     def end(self) -> list[str]:
         """Kill what is left; the command lines of it."""
         left = self.living()
-        told = [" ".join(words) for process in left if (words := _words(process))]
+        told = [" ".join(words) for process in left if (words := words_of(process))]
         for process in left:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
@@ -167,7 +167,7 @@ def _lives_in(process: psutil.Process, folder: str) -> bool:
         return False
 
 
-def _words(process: psutil.Process) -> list[str]:
+def words_of(process: psutil.Process) -> list[str]:
     """Its name and its arguments; none when it has just ended."""
     try:
         return [process.name(), *process.cmdline()]
